@@ -1,0 +1,252 @@
+--- graph.lua: the graph of a model as a list of nodes that can run: graph.compile(model, message).
+--
+-- Here is checked all that can be known without running: each operator has a row (ops.lua) with the attributes that the
+-- node has, nodes read only names written before, names are written once. Functions of the model have been put in the
+-- place of calls (inline.lua).
+--
+-- A value of a running graph is an array or a host tensor (hosts.lua). Which values must be host tensors is found from
+-- the end to the front: an operator's row has the inputs that decide about shapes (`host`), the inputs of nodes that
+-- compute these must be known too, and so on up to Shape, which needs no values. A graph that computes shapes of the
+-- values of inputs is run op by op (`model.eager`).
+local core = require "neap.core"
+local hosts = require "neap.onnx.hosts"
+local node = require "neap.onnx.node"
+local ops = require "neap.onnx.ops"
+local proto = require "neap.onnx.proto"
+local tensor = require "neap.onnx.tensor"
+
+local wrong = proto.wrong
+local graph = {}
+
+local NEWEST = 28 -- the newest version of operators that the rows know
+local DEFAULT = { [""] = true, ["ai.onnx"] = true }
+
+-- ---- Attributes -----------------------------------------------------------------------------------------------------
+
+--- The field with the value of an attribute, by the number of the attribute's kind.
+local FIELDS = { "f", "i", "s", "t", "g", "floats", "ints", "strings" }
+local KINDS = { [9] = "a list of tensors", [10] = "a list of graphs", [11] = "a sparse tensor",
+                [12] = "a list of sparse tensors", [13] = "a type", [14] = "a list of types" }
+
+--- The name of the field with an attribute's value. Old files do not say the kind.
+local function field_of(n, attribute)
+    if attribute.kind and attribute.kind ~= 0 then
+        return FIELDS[attribute.kind] or n:fail("its attribute '%s' is %s, which no operator here takes",
+                                                attribute.name or "", KINDS[attribute.kind] or "of no known kind")
+    end
+    for _, field in ipairs(FIELDS) do
+        if attribute[field] ~= nil then return field end
+    end
+    return "ints"
+end
+
+--- A constant: a small array that may decide about shapes as a host tensor, any other array as such.
+function graph.constant(x)
+    local dtype = core.dtype_of(x)
+    local small = x.size <= hosts.MOST and (dtype.kind ~= "f" or x.size <= 8) and dtype.kind ~= "c"
+    if small and not (dtype.half) then return hosts.read(x) end
+    return x
+end
+
+local function value_of(scope, n, attribute)
+    local field = field_of(n, attribute)
+    local value = attribute[field]
+    if field == "t" then return graph.constant(tensor.array(scope.model.source, value or {})) end
+    if field == "g" then return graph.compile(scope.model, value or {}, scope) end
+    if field == "i" then return tonumber(value or 0) end
+    if field == "f" then return value or 0 end
+    if field == "s" then return value or "" end
+    local list = {}
+    for k, item in ipairs(value or {}) do list[k] = field == "ints" and tonumber(item) or item end
+    return list
+end
+
+-- ---- Compiling ------------------------------------------------------------------------------------------------------
+
+--- Whether a name has a value in a scope or around.
+local function is_known(scope, name)
+    while scope do
+        if scope.known[name] then return true end
+        scope = scope.outer
+    end
+    return false
+end
+
+local function know(scope, name, what)
+    if scope.known[name] then wrong("'%s' is written twice in it: by %s too", name, what) end
+    scope.known[name] = true
+end
+
+local function opset_of(model, domain)
+    local version = model.opsets[domain] or DEFAULT[domain] and (model.opsets[""] or model.opsets["ai.onnx"])
+    if not version then wrong("it names no version of the operators of domain '%s'", domain) end
+    return version
+end
+
+--- A node with row, inputs and attributes; raises if np cannot run such a node.
+local function compile_node(scope, message)
+    local model = scope.model
+    local n = setmetatable({ op = message.op_type or "", name = message.name or "", domain = message.domain or "",
+                             inputs = message.input or {}, outputs = message.output or {}, attr = {}, model = model,
+                             run = model.run }, node.meta)
+    n.opset = opset_of(model, n.domain)
+    n.row = ops.find(n.domain, n.op)
+    if not n.row then n:fail("np.io.load_onnx does not know this operator%s", ops.hint(n.domain, n.op)) end
+    if DEFAULT[n.domain] and n.opset > NEWEST then n:fail("operators are known up to opset %d", NEWEST) end
+    if #n.inputs > core.MAX_INPUTS then n:fail("%d inputs, at most %d are possible", #n.inputs, core.MAX_INPUTS) end
+    for _, name in ipairs(n.inputs) do
+        if name ~= "" and not is_known(scope, name) then
+            n:fail("it reads '%s', which nothing before it writes", name)
+        end
+    end
+    for _, attribute in ipairs(message.attribute or {}) do
+        local name = attribute.name or ""
+        if not n.row.known[name] then n:fail("its attribute '%s' is not one that is known", name) end
+        n.attr[name] = value_of(scope, n, attribute)
+    end
+    for _, name in ipairs(n.outputs) do
+        if name ~= "" then know(scope, name, n:title()) end
+    end
+    if n.row.check then n.row.check(n) end
+    return n
+end
+
+--- The declared dtype and shape of an input or output: { name, dtype, shape }, where extents are numbers, names or
+-- false.
+local function value_info(message)
+    local info = { name = message.name or "" }
+    local kind = message.type or {}
+    for _, other in ipairs { "sequence", "map", "sparse", "optional" } do
+        if kind[other] then wrong("'%s' in it is of a kind that np does not have: %s", info.name, other) end
+    end
+    if not kind.tensor then return info end
+    local absent
+    info.dtype, absent = tensor.dtype(kind.tensor.elem_type)
+    if not info.dtype then wrong("'%s' in it has the dtype %s, which np does not have", info.name, absent) end
+    if kind.tensor.shape then
+        info.shape = {}
+        for k, dim in ipairs(kind.tensor.shape.dim or {}) do
+            info.shape[k] = dim.value ~= nil and tonumber(dim.value) or dim.param or false
+        end
+    end
+    return info
+end
+
+local function add_initializers(scope, message)
+    for _, t in ipairs(message.initializer or {}) do
+        local name = t.name or ""
+        know(scope, name, "an initializer")
+        scope.model.initializers[name] = tensor.array(scope.model.source, t)
+    end
+    if message.sparse_initializer then wrong "it has sparse tensors, which np does not have" end
+end
+
+--- Whether the condition of a loop's body can only be true: the condition that came in, or a constant.
+local function goes_on(compiled)
+    local name, writers = compiled.outputs[1], {}
+    for _, n in ipairs(compiled.nodes) do
+        for _, output in ipairs(n.outputs) do writers[output] = n end
+    end
+    while writers[name] and writers[name].op == "Identity" do name = writers[name].inputs[1] end
+    if name == compiled.inputs[2] then return true end
+    local value = writers[name] and writers[name].op == "Constant" and writers[name].attr.value
+    return hosts.is(value) and value[1] ~= 0
+end
+
+--- A graph that can run: { nodes, inputs, outputs (names), input_info, output_info }.
+function graph.compile(model, message, outer)
+    local scope = { model = model, known = {}, outer = outer }
+    local compiled = { nodes = {}, inputs = {}, outputs = {}, input_info = {}, output_info = {} }
+    add_initializers(scope, message)
+    for _, value in ipairs(message.input or {}) do
+        local name = value.name or ""
+        if not scope.known[name] then -- older files list initializers among the inputs
+            local info = outer and { name = name } or value_info(value)
+            scope.known[name] = true
+            table.insert(compiled.inputs, name)
+            table.insert(compiled.input_info, info)
+        end
+    end
+    for k, n in ipairs(message.node or {}) do compiled.nodes[k] = compile_node(scope, n) end
+    for k, value in ipairs(message.output or {}) do
+        local name = value.name or ""
+        if not is_known(scope, name) then wrong("its output '%s' is written by nothing", name) end
+        compiled.outputs[k], compiled.output_info[k] = name, outer and { name = name } or value_info(value)
+    end
+    if outer then compiled.goes_on = goes_on(compiled) end
+    return compiled
+end
+
+-- ---- Values that decide about shapes ----------------------------------------------------------------------------------
+
+local need_in
+
+--- Adds the inputs of a node that must be known, if the outputs must be (`wanted`) or not.
+local function need_of(n, need, wanted)
+    for _, k in ipairs(n.row.host or {}) do
+        if n.inputs[k] and n.inputs[k] ~= "" then need[n.inputs[k]] = true end
+    end
+    for _, value in pairs(n.attr) do
+        if type(value) == "table" and value.nodes then
+            if wanted then
+                for _, name in ipairs(value.outputs) do need[name] = true end
+            end
+            need_in(value, need)
+        end
+    end
+    local body = n.attr.body
+    if n.op == "Loop" and body then
+        for k, name in ipairs(body.inputs) do
+            if need[name] then
+                body.unrolled = true
+                if k > 2 and n.inputs[k] then need[n.inputs[k]] = true end
+            end
+        end
+        if body.unrolled or #body.outputs > #n.inputs - 1 then need[n.inputs[1] or ""] = true end
+        if body.unrolled then need[n.inputs[2] or ""] = true end
+    end
+    if not wanted or n.op == "Shape" or n.op == "Size" or n.op == "Constant" then return end
+    if n.op == "If" then need[n.inputs[1]] = true end
+    if n.op == "If" or n.op == "Loop" and body and body.unrolled then return end
+    if not n.row.on_host or n.row.reads and not n.on_host then
+        n.model.eager = n.model.eager or n:title()
+        return
+    end
+    for _, name in ipairs(n.inputs) do need[name] = true end
+end
+
+--- Adds to `need` the names in a graph, and around, whose values decide about shapes.
+function need_in(compiled, need)
+    for k = #compiled.nodes, 1, -1 do
+        local n, wanted = compiled.nodes[k], false
+        for _, name in ipairs(n.outputs) do wanted = wanted or need[name] end
+        if n.row.reads and not n.on_host then n.model.eager = n.model.eager or n:title() end
+        need_of(n, need, wanted)
+    end
+end
+
+--- Marks nodes that need nothing but shapes and constants. `known`: names of such values.
+local function mark_known(compiled, known)
+    for _, n in ipairs(compiled.nodes) do
+        n.on_host = n.row.on_host ~= nil
+        for _, name in ipairs(n.inputs) do n.on_host = n.on_host and known[name] == true end
+        if n.on_host or n.op == "Shape" or n.op == "Size" or n.op == "Constant" then
+            for _, name in ipairs(n.outputs) do known[name] = true end
+        end
+        for _, value in pairs(n.attr) do
+            if type(value) == "table" and value.nodes then mark_known(value, setmetatable({}, { __index = known })) end
+        end
+    end
+end
+
+--- The names whose values decide about shapes: a set. `constants`: names that have values already.
+function graph.needed(compiled, constants)
+    local need, known = {}, {}
+    for name in pairs(constants) do known[name] = true end
+    mark_known(compiled, known)
+    need_in(compiled, need)
+    need[""] = nil
+    return need
+end
+
+return graph
