@@ -3,11 +3,6 @@
 -- Here is checked all that can be known without running: each operator has a row (ops.lua) with the attributes that the
 -- node has, nodes read only names written before, names are written once. Functions of the model have been put in the
 -- place of calls (inline.lua).
---
--- A value of a running graph is an array or a host tensor (hosts.lua). Which values must be host tensors is found from
--- the end to the front: an operator's row has the inputs that decide about shapes (`host`), the inputs of nodes that
--- compute these must be known too, and so on up to Shape, which needs no values. A graph that computes shapes of the
--- values of inputs is run op by op (`model.eager`).
 local core = require "neap.core"
 local hosts = require "neap.onnx.hosts"
 local node = require "neap.onnx.node"
@@ -126,7 +121,8 @@ local function value_info(message)
     if kind.tensor.shape then
         info.shape = {}
         for k, dim in ipairs(kind.tensor.shape.dim or {}) do
-            info.shape[k] = dim.value ~= nil and tonumber(dim.value) or dim.param or false
+            local extent = tonumber(dim.value or -1)
+            info.shape[k] = extent >= 0 and extent or dim.param or false
         end
     end
     return info
@@ -175,78 +171,6 @@ function graph.compile(model, message, outer)
     end
     if outer then compiled.goes_on = goes_on(compiled) end
     return compiled
-end
-
--- ---- Values that decide about shapes ----------------------------------------------------------------------------------
-
-local need_in
-
---- Adds the inputs of a node that must be known, if the outputs must be (`wanted`) or not.
-local function need_of(n, need, wanted)
-    for _, k in ipairs(n.row.host or {}) do
-        if n.inputs[k] and n.inputs[k] ~= "" then need[n.inputs[k]] = true end
-    end
-    for _, value in pairs(n.attr) do
-        if type(value) == "table" and value.nodes then
-            if wanted then
-                for _, name in ipairs(value.outputs) do need[name] = true end
-            end
-            need_in(value, need)
-        end
-    end
-    local body = n.attr.body
-    if n.op == "Loop" and body then
-        for k, name in ipairs(body.inputs) do
-            if need[name] then
-                body.unrolled = true
-                if k > 2 and n.inputs[k] then need[n.inputs[k]] = true end
-            end
-        end
-        if body.unrolled or #body.outputs > #n.inputs - 1 then need[n.inputs[1] or ""] = true end
-        if body.unrolled then need[n.inputs[2] or ""] = true end
-    end
-    if not wanted or n.op == "Shape" or n.op == "Size" or n.op == "Constant" then return end
-    if n.op == "If" then need[n.inputs[1]] = true end
-    if n.op == "If" or n.op == "Loop" and body and body.unrolled then return end
-    if not n.row.on_host or n.row.reads and not n.on_host then
-        n.model.eager = n.model.eager or n:title()
-        return
-    end
-    for _, name in ipairs(n.inputs) do need[name] = true end
-end
-
---- Adds to `need` the names in a graph, and around, whose values decide about shapes.
-function need_in(compiled, need)
-    for k = #compiled.nodes, 1, -1 do
-        local n, wanted = compiled.nodes[k], false
-        for _, name in ipairs(n.outputs) do wanted = wanted or need[name] end
-        if n.row.reads and not n.on_host then n.model.eager = n.model.eager or n:title() end
-        need_of(n, need, wanted)
-    end
-end
-
---- Marks nodes that need nothing but shapes and constants. `known`: names of such values.
-local function mark_known(compiled, known)
-    for _, n in ipairs(compiled.nodes) do
-        n.on_host = n.row.on_host ~= nil
-        for _, name in ipairs(n.inputs) do n.on_host = n.on_host and known[name] == true end
-        if n.on_host or n.op == "Shape" or n.op == "Size" or n.op == "Constant" then
-            for _, name in ipairs(n.outputs) do known[name] = true end
-        end
-        for _, value in pairs(n.attr) do
-            if type(value) == "table" and value.nodes then mark_known(value, setmetatable({}, { __index = known })) end
-        end
-    end
-end
-
---- The names whose values decide about shapes: a set. `constants`: names that have values already.
-function graph.needed(compiled, constants)
-    local need, known = {}, {}
-    for name in pairs(constants) do known[name] = true end
-    mark_known(compiled, known)
-    need_in(compiled, need)
-    need[""] = nil
-    return need
 end
 
 return graph

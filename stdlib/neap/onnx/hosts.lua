@@ -5,7 +5,7 @@
 --     { host = true, dtype = "i64", shape = {2}, 3, -1 }       elements row-major
 --
 -- whose elements are numbers, or size values where sizes are declared; so a program for every size can be recorded.
--- Ops of host tensors compute as np would: integers divide towards zero, f32 rounds after each op, comparisons give 0 and 1.
+-- Ops of host tensors compute as np would: integers divide towards zero, f32 rounds after each op, bools are 0 and 1.
 local ffi = require "ffi"
 local core = require "neap.core"
 

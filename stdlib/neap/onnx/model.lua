@@ -15,6 +15,7 @@ local hosts = require "neap.onnx.hosts"
 local inline = require "neap.onnx.inline"
 local proto = require "neap.onnx.proto"
 local run = require "neap.onnx.run"
+local static = require "neap.onnx.static"
 local tensor = require "neap.onnx.tensor"
 
 local np, is_array = core.np, core.is_array
@@ -57,7 +58,7 @@ end
 
 --- Divides a model's initializers into weights and constants.
 local function divide(m)
-    local need = graph.needed(m.graph, m.initializers)
+    local need = static.needed(m.graph, m.initializers)
     m.weights, m.constants, m.env, m.static = {}, {}, {}, {}
     for name, x in pairs(m.initializers) do
         local kind = core.dtype_of(x).kind
@@ -68,10 +69,10 @@ local function divide(m)
             m.env[name] = (need[name] or x.size <= 64) and graph.constant(x) or x
         end
     end
-    for k, info in ipairs(m.graph.input_info) do m.static[k] = need[info.name] or false end
-    for k, is_static in ipairs(m.static) do
-        local info = m.graph.input_info[k]
-        if is_static and info.shape and #info.shape > 1 then m.eager = m.eager or info.name end
+    local choosing = static.choosing(m.graph, m.constants)
+    for k, info in ipairs(m.graph.input_info) do
+        m.static[k] = need[info.name] and "always" or choosing[info.name] and "if known"
+        if need[info.name] and info.shape and #info.shape > 1 then m.eager = m.eager or info.name end
     end
 end
 
@@ -199,28 +200,32 @@ local function compute(m, params, values)
     return results
 end
 
---- The jitted function for given values of the inputs that decide about shapes.
-local function jitted_for(m, values)
-    local parts, fixed = {}, {}
-    for k, is_static in ipairs(m.static) do
-        if is_static then
-            local value = values[k]
-            if core.info(value).traced ~= 0 then
-                refuse(m, "the input '%s' decides about shapes, and is not known while tracing: bind it, as in "
-                       .. "function(params, x) return f(params, x, value) end", m.graph.inputs[k])
-            end
-            fixed[k] = hosts.read(value)
-            parts[#parts + 1] = table.concat(fixed[k], ",") .. core.shape_text(value)
+--- The inputs that a call reads before: host tensors by place, and the key of their values.
+local function read_before(m, values)
+    local fixed, parts = {}, {}
+    for k, how in pairs(m.static) do
+        local known = core.info(values[k]).traced == 0
+        if how == "always" and not known then
+            refuse(m, "the input '%s' decides about shapes, and is not known while tracing: bind it, as in "
+                   .. "function(params, x) return f(params, x, value) end", m.graph.inputs[k])
         end
+        if known then fixed[k] = hosts.read(values[k]) end
     end
-    local key = table.concat(parts, ";")
+    for k = 1, #values do
+        if fixed[k] then parts[#parts + 1] = k .. ":" .. table.concat(fixed[k], ",") .. core.shape_text(values[k]) end
+    end
+    return fixed, table.concat(parts, ";")
+end
+
+--- The jitted function of all inputs but those read before.
+local function jitted_for(m, fixed, key)
     local f = m.jitted[key]
     if f then return f end
     if m.jitted_count >= MOST_STATIC then m.jitted, m.jitted_count = {}, 0 end
     f = np.jit(function(params, inputs)
         local all, at = {}, 0
-        for k = 1, #m.static do
-            if not m.static[k] then at = at + 1 end
+        for k = 1, #m.graph.inputs do
+            if not fixed[k] then at = at + 1 end
             all[k] = fixed[k] or inputs[at]
         end
         return compute(m, params, all)
@@ -236,11 +241,13 @@ local function call(m, params, count, ...)
     end
     local values = inputs_of(m, count, ...)
     if m.eager then return compute(m, params, values) end
-    local f, traced = jitted_for(m, values), {}
+    local fixed, key = {}, ""
+    if next(m.static) then fixed, key = read_before(m, values) end
+    local traced = {}
     for k, value in ipairs(values) do
-        if not m.static[k] then traced[#traced + 1] = value end
+        if not fixed[k] then traced[#traced + 1] = value end
     end
-    return f(params, traced)
+    return jitted_for(m, fixed, key)(params, traced)
 end
 
 local function copied(list)

@@ -32,8 +32,9 @@ end
 
 local on_host = require "neap.onnx.host_shapes"
 
-for _, part in ipairs { "arithmetic", "activations", "shapes", "indexing", "reductions", "conv", "norms", "losses",
-                        "recurrent", "quantized", "signal", "control" } do
+for _, part in ipairs { "arithmetic", "activations", "shapes", "indexing", "reductions", "conv", "resize", "norms",
+                        "losses", "attention", "recurrent", "quantized", "signal", "detection",
+                        "control" } do
     for name, row in pairs(require("neap.onnx." .. part)) do
         assert(not rows[name], name)
         row.known, row.at_host, row.least = {}, {}, row.least or 1

@@ -238,11 +238,12 @@ ops.DepthToSpace = {
 }
 
 ops.SpaceToDepth = {
-    attrs = "blocksize",
+    attrs = "blocksize mode",
     run = function(n, x)
         local b, dims = n.attr.blocksize, x.shape
         local high, wide = dims[3] / b, dims[4] / b
-        x = np.transpose(np.reshape(x, { dims[1], dims[2], high, b, wide, b }), { 0, 3, 5, 1, 2, 4 })
+        local order = n.attr.mode == "CRD" and { 0, 1, 3, 5, 2, 4 } or { 0, 3, 5, 1, 2, 4 }
+        x = np.transpose(np.reshape(x, { dims[1], dims[2], high, b, wide, b }), order)
         return np.reshape(x, { dims[1], dims[2] * b * b, high, wide })
     end,
 }
