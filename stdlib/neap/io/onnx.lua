@@ -15,9 +15,9 @@ local onnx = {}
 --- > f(params, np.array{1, 2})
 -- [-1. -2.]
 function onnx.load_onnx(path)
-    local m, problem = model.load(core.check_path("io.load_onnx", path))
-    if not m then core.raise("io.load_onnx", "%s", problem) end
-    return model.as_function(m)
+    local loaded, problem = model.load(core.check_path("io.load_onnx", path))
+    if not loaded then core.raise("io.load_onnx", "%s", problem) end
+    return model.as_function(loaded[1]), loaded[2]
 end
 
 jit.off(onnx.load_onnx)

@@ -3,6 +3,7 @@
 -- Here is checked all that can be known without running: each operator has a row (ops.lua) with the attributes that the
 -- node has, nodes read only names written before, names are written once. Functions of the model have been put in the
 -- place of calls (inline.lua).
+local attributes = require "neap.onnx.attributes"
 local core = require "neap.core"
 local hosts = require "neap.onnx.hosts"
 local node = require "neap.onnx.node"
@@ -10,51 +11,11 @@ local ops = require "neap.onnx.ops"
 local proto = require "neap.onnx.proto"
 local tensor = require "neap.onnx.tensor"
 
-local wrong = proto.wrong
+local wrong, value_of = proto.wrong, attributes.value
 local graph = {}
 
 local NEWEST = 28 -- the newest version of operators that the rows know
 local DEFAULT = { [""] = true, ["ai.onnx"] = true }
-
--- ---- Attributes -----------------------------------------------------------------------------------------------------
-
---- The field with the value of an attribute, by the number of the attribute's kind.
-local FIELDS = { "f", "i", "s", "t", "g", "floats", "ints", "strings" }
-local KINDS = { [9] = "a list of tensors", [10] = "a list of graphs", [11] = "a sparse tensor",
-                [12] = "a list of sparse tensors", [13] = "a type", [14] = "a list of types" }
-
---- The name of the field with an attribute's value. Old files do not say the kind.
-local function field_of(n, attribute)
-    if attribute.kind and attribute.kind ~= 0 then
-        return FIELDS[attribute.kind] or n:fail("its attribute '%s' is %s, which no operator here takes",
-                                                attribute.name or "", KINDS[attribute.kind] or "of no known kind")
-    end
-    for _, field in ipairs(FIELDS) do
-        if attribute[field] ~= nil then return field end
-    end
-    return "ints"
-end
-
---- A constant: a small array that may decide about shapes as a host tensor, any other array as such.
-function graph.constant(x)
-    local dtype = core.dtype_of(x)
-    local small = x.size <= hosts.MOST and (dtype.kind ~= "f" or x.size <= 8) and dtype.kind ~= "c"
-    if small and not (dtype.half) then return hosts.read(x) end
-    return x
-end
-
-local function value_of(scope, n, attribute)
-    local field = field_of(n, attribute)
-    local value = attribute[field]
-    if field == "t" then return graph.constant(tensor.array(scope.model.source, value or {})) end
-    if field == "g" then return graph.compile(scope.model, value or {}, scope) end
-    if field == "i" then return tonumber(value or 0) end
-    if field == "f" then return value or 0 end
-    if field == "s" then return value or "" end
-    local list = {}
-    for k, item in ipairs(value or {}) do list[k] = field == "ints" and tonumber(item) or item end
-    return list
-end
 
 -- ---- Compiling ------------------------------------------------------------------------------------------------------
 
@@ -97,7 +58,7 @@ local function compile_node(scope, message)
     for _, attribute in ipairs(message.attribute or {}) do
         local name = attribute.name or ""
         if not n.row.known[name] then n:fail("its attribute '%s' is not one that is known", name) end
-        n.attr[name] = value_of(scope, n, attribute)
+        n.attr[name] = value_of(scope, n, attribute, graph.compile)
     end
     for _, name in ipairs(n.outputs) do
         if name ~= "" then know(scope, name, n:title()) end

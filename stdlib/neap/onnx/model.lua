@@ -10,6 +10,7 @@
 local core = require "neap.core"
 local files = require "neap.files"
 local buffer = require "neap.arrays.buffer"
+local attributes = require "neap.onnx.attributes"
 local graph = require "neap.onnx.graph"
 local hosts = require "neap.onnx.hosts"
 local inline = require "neap.onnx.inline"
@@ -21,7 +22,6 @@ local tensor = require "neap.onnx.tensor"
 local np, is_array = core.np, core.is_array
 local model = {}
 
-local NAME = "io.load_onnx"
 local MOST_STATIC = 1000 -- functions for values of inputs that are kept
 
 -- ---- Reading --------------------------------------------------------------------------------------------------------
@@ -56,27 +56,29 @@ local function opsets_of(list)
     return opsets
 end
 
---- Divides a model's initializers into weights and constants.
+--- Divides a model's initializers into weights, of which only the shapes stay here, and constants. Returns the weights.
 local function divide(m)
-    local need = static.needed(m.graph, m.initializers)
+    local need, params = static.needed(m.graph, m.initializers), {}
     m.weights, m.constants, m.env, m.static = {}, {}, {}, {}
     for name, x in pairs(m.initializers) do
         local kind = core.dtype_of(x).kind
         if (kind == "f" or kind == "c") and core.ndim(x) > 0 and not need[name] then
-            m.weights[name] = x
+            params[name], m.weights[name] = x, core.copy_list(x.shape)
         else
             m.constants[name] = x
-            m.env[name] = (need[name] or x.size <= 64) and graph.constant(x) or x
+            m.env[name] = (need[name] or x.size <= 64) and attributes.constant(x) or x
         end
     end
+    m.initializers = nil
     local choosing = static.choosing(m.graph, m.constants)
     for k, info in ipairs(m.graph.input_info) do
         m.static[k] = need[info.name] and "always" or choosing[info.name] and "if known"
         if need[info.name] and info.shape and #info.shape > 1 then m.eager = m.eager or info.name end
     end
+    return params
 end
 
---- Reads a model: the compiled graph, weights and constants; or nil and a message.
+--- Reads a model: a table { model, weights }; or nil and a message.
 function model.load(path)
     return with_source(path, function(source)
         if source.block.size == 0 then proto.wrong "it is empty" end
@@ -88,8 +90,7 @@ function model.load(path)
         inline.functions(message, m.opsets)
         m.graph = graph.compile(m, message.graph)
         m.source = nil
-        divide(m)
-        return m
+        return { m, divide(m) }
     end)
 end
 
@@ -164,17 +165,15 @@ end
 
 --- The values of weights and constants in a call, by name.
 local function bound(m, params)
-    for name, x in pairs(m.weights) do
+    for name, own in pairs(m.weights) do
         local value = params[name]
         if not is_array(value) then
             refuse(m, "argument 1 (params) must have an array for the weight '%s', got %s", name, core.describe(value))
         end
-        local own = x.shape
-        for k, n in ipairs(value.shape) do
-            if n ~= own[k] or #own ~= #value.shape then
-                refuse(m, "the weight '%s' must have the shape %s, got %s", name, core.shape_text(x),
-                       core.shape_text(value))
-            end
+        local fits = #own == #value.shape
+        for k, n in ipairs(value.shape) do fits = fits and n == own[k] end
+        if not fits then
+            refuse(m, "the weight '%s' must have the shape %s, got %s", name, shape_text(own), core.shape_text(value))
         end
     end
     local env = setmetatable({}, { __index = m.env })
@@ -258,19 +257,16 @@ local function copied(list)
     return copy
 end
 
---- The function of a model, and the weights.
+--- A model as a function.
 function model.as_function(m)
     m.jitted, m.jitted_count = {}, 0
     local f = { inputs = copied(m.graph.input_info), outputs = copied(m.graph.output_info), constants = m.constants }
-    local params = {}
-    for name, x in pairs(m.weights) do params[name] = x end
     return setmetatable(f, {
         __call = function(_, given, ...) return call(m, given, select("#", ...), ...) end,
         __tostring = function() return ("model '%s'"):format(m.path) end,
-    }), params
+    })
 end
 
-model.NAME = NAME
 for _, f in ipairs { model.load, with_source, call } do jit.off(f) end
 
 return model

@@ -13,6 +13,8 @@
 --     check    a function of the node, called when the model is read
 --
 -- Operators that shape arithmetic uses have a function of host tensors in hosts.ops as well.
+local attributes = require "neap.onnx.attributes"
+
 local ops = {}
 
 -- Operators of the standard that have no row, by reason.
@@ -38,7 +40,9 @@ for _, part in ipairs { "arithmetic", "activations", "shapes", "indexing", "redu
     for name, row in pairs(require("neap.onnx." .. part)) do
         assert(not rows[name], name)
         row.known, row.at_host, row.least = {}, {}, row.least or 1
-        for attribute in (row.attrs or ""):gmatch "%S+" do row.known[attribute] = true end
+        for attribute in (row.attrs or ""):gmatch "%S+" do
+            row.known[attribute] = assert(attributes.kind(attribute), attribute)
+        end
         for _, k in ipairs(row.host or {}) do row.at_host[k] = true end
         row.graphs = part == "control"
         row.on_host = row.on_host or on_host[name]

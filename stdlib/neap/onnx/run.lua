@@ -52,8 +52,9 @@ end
 
 --- Raises an error of a node with the node's name, once.
 local function explained(n, problem)
-    if type(problem) == "table" and problem.problem and not problem.placed then
-        problem = { problem = problem.problem, placed = true }
+    local own = type(problem) == "string" and problem:match "^neap/onnx/[%w_]+%.lua:%d+: (.*)"
+    if own then
+        problem = { problem = ("%s: its inputs and attributes do not fit (%s)"):format(n:title(), own) }
     elseif type(problem) == "string" and not problem:find("\n  in ", 1, true) then
         problem = ("%s\n  in %s of '%s'"):format(problem, n:title(), n.model.path)
     end
