@@ -193,6 +193,11 @@ check.test("files that are no models", function()
     check.raises(function() np.io.load_onnx(3) end, "np.io.load_onnx: argument 1 %(path%) must be a file name")
 end)
 
+check.test("the page lists the operators", function()
+    local list = contents("docs/onnx.md"):match "\n## Operators\n\n(.*)$"
+    check.equal((list:gsub("%s+", " ")), table.concat(require "neap.onnx.ops".names(), " ") .. " ")
+end)
+
 check.test("external data outside of the model's folder", function()
     local text = contents(FOLDER .. "external.onnx")
     refused((text:gsub("external%.bin", "../../xx.bin", 1)), "")

@@ -164,7 +164,7 @@ end
 local function end_of_number(data, wire, at, last)
     if wire == 0 then return (select(2, varint(data, at, last))) end
     local bytes = wire == 1 and 8 or wire == 5 and 4 or nil
-    if not bytes then wrong("a field in it is stored in way %d, which there is not", wire) end
+    if not bytes then wrong("it is no ONNX model, or damaged: it has a field of kind %d", wire) end
     if last - at < bytes then wrong "it is truncated" end
     return at + bytes
 end
@@ -175,7 +175,7 @@ function read(block, name, at, last, depth)
     while at < last do
         local tag, length
         tag, at = varint(data, at, last)
-        if tag < 8 or tag >= 2 ^ 32 then wrong "it has a field of no number" end
+        if tag < 8 or tag >= 2 ^ 32 then wrong "it is no ONNX model, or damaged: it has a field of no number" end
         local number, wire = tonumber(bit.rshift(tag, 3)), tonumber(bit.band(tag, 7))
         local field = fields[number]
         if wire == 2 then
