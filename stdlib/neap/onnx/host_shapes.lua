@@ -71,7 +71,7 @@ function ops.Concat(n, ...)
         if #part.shape ~= #shape then return nil end
         shape[axis] = shape[axis] + part.shape[axis]
     end
-    for row = 0, outer - 1 do
+    for row = 0, volume(shape) > 0 and outer - 1 or -1 do
         for _, part in ipairs(parts) do
             local width = #part / outer
             for k = row * width + 1, (row + 1) * width do list[#list + 1] = part[k] end
@@ -92,7 +92,7 @@ function ops.Gather(n, a, indices)
     end
     for k = #indices.shape, 1, -1 do table.insert(shape, axis, indices.shape[k]) end
     if volume(shape) > hosts.MOST then return nil end
-    for row = 0, outer - 1 do
+    for row = 0, volume(shape) > 0 and outer - 1 or -1 do
         for _, index in ipairs(elements(indices)) do
             if core.is_size(index) then return nil end
             if index < 0 then index = index + extent end
@@ -204,7 +204,7 @@ function ops.Split(n, a, split)
 end
 
 function ops.Tile(_, a, repeats)
-    if #a.shape ~= 1 or core.is_size(repeats[1]) or #a * repeats[1] > hosts.MOST then return nil end
+    if #a.shape ~= 1 or #a == 0 or core.is_size(repeats[1]) or #a * repeats[1] > hosts.MOST then return nil end
     local list = {}
     for _ = 1, repeats[1] do
         for k = 1, #a do list[#list + 1] = a[k] end

@@ -6,7 +6,7 @@ local proto = require "neap.onnx.proto"
 local wrong = proto.wrong
 local inline = {}
 
-local MOST_NODES, MOST_DEPTH = 1000000, 50
+local MOST_NODES, MOST_DEPTH = 200000, 50
 
 local function key_of(domain, name, overload)
     return (domain or "") .. "\0" .. (name or "") .. "\0" .. (overload or "")

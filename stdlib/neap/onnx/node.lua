@@ -185,7 +185,8 @@ end
 function methods:parts(n, split)
     local sizes = self:integers("split", split)
     if not sizes then
-        local count = self.attr.num_outputs or #self.outputs
+        local count = #self.outputs
+        if (self.attr.num_outputs or count) ~= count then self:fail("%d outputs", count) end
         local each = math.ceil(n / count)
         sizes = {}
         for k = 1, count do sizes[k] = math.max(math.min(each, n - (k - 1) * each), 0) end

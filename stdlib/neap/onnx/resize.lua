@@ -9,6 +9,8 @@ local np = core.np
 local cast = node.cast
 local ops = {}
 
+local MOST_PLACES = 1000000 -- along an axis of a resized image
+
 -- ---- Resize: coordinates --------------------------------------------------------------------------------------------
 
 --- The place in `n` elements for place x of the result, by mode. `wide`: the width asked for, maybe with a fraction;
@@ -130,6 +132,11 @@ local function targets(n, dims, axes, scales, sizes)
     end
     for k, axis in ipairs(policy and given == sizes and axes or {}) do
         list[k] = { scale = common, places = math.floor(common * dims[axis + 1] + 0.5) }
+    end
+    for _, to in ipairs(list) do
+        if to.places ~= to.places or to.places < 0 or to.places > MOST_PLACES then
+            n:fail("%g places along an axis", to.places)
+        end
     end
     return list
 end
