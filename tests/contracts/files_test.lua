@@ -321,7 +321,7 @@ held("np.io.load_idx", EQUAL, { files = test_idx })
 held("np.io.save_tree np.io.load_tree", EQUAL, { files = test_trees })
 held("np.io.save_checkpoint np.io.load_checkpoint", EQUAL, { files = test_checkpoints })
 held("np.io.save_image np.io.load_image", EQUAL, { files = test_images })
-elsewhere("np.io.load_onnx", "tests/golden/onnx_test.lua", "it reads networks, whose values are those of onnxruntime")
+elsewhere("np.io.load_onnx np.io.save_onnx", "tests/golden/onnx_test.lua", "networks, with the values of onnxruntime")
 elsewhere("np.io", "tests/docs/help_test.lua", "a table of functions, which have help")
 
 finish()

@@ -136,6 +136,76 @@ check.test("constants of a model can be passed as weights", function()
     check.equal(slope:totable(), { 1.5 })
 end)
 
+-- ---- Saving -------------------------------------------------------------------------------------------------------
+
+--- Functions whose programs can be saved, with arguments.
+local rows, matrix = np.random.normal(key, { 3, 4 }), np.random.normal(key, { 4, 5 })
+local saved = {
+    { "dense", function(a, b) return np.softmax(np.nn.relu(a:matmul(b) + 0.1)) end, rows, matrix },
+    { "elements", function(a)
+        return np.where(a:gt(0), a, 0) * np.mean(a) + np.maximum(a, 0.5) - np.exp(-a) / 3 + np.sqrt(np.abs(a))
+    end, rows },
+    { "views", function(a)
+        return np.concatenate { a, np.pad(a, 1)[{ { 0, 2 }, { 0, 4 } }], np.flip(a), a[{ {}, { 3, nil, -1 } }] }
+            :transpose()
+    end, rows },
+    { "images", function(a, b)
+        local o = { layout = "NCHW", strides = { 2, 1 }, padding = { { 1, 0 }, { 2, 1 } } }
+        return np.nn.max_pool(np.nn.conv(a, b, o), 2, { layout = "NCHW" })
+    end, pictures, np.random.normal(key, { 4, 3, 3, 2 }) },
+    { "attention", function(q) return np.nn.dot_product_attention(q, q, q) end, rows:reshape(1, 3, 2, 2) },
+    { "norm", function(a) return np.nn.standardize(a) + np.nn.gelu(a) + np.cumsum(a, { axis = 1 }) end, rows },
+    { "integers", function(a, i)
+        return np.take(a, i, { axis = 1 }) + np.argmax(a, { axis = 1, keepdims = true })
+    end, rows, np.array({ 2, 0 }, { dtype = "i32" }) },
+}
+
+check.test("programs saved and loaded give the same", function()
+    local path = os.tmpname()
+    for _, case_ in ipairs(saved) do
+        local program = np.trace(case_[2])(unpack(case_, 3))
+        np.io.save_onnx(program, path)
+        local f, params = np.io.load_onnx(path)
+        check.equal(next(params), nil)
+        close(f(params, unpack(case_, 3)), program(unpack(case_, 3)), case_[1])
+    end
+    os.remove(path)
+end)
+
+check.test("arguments become weights", function()
+    local path = os.tmpname()
+    local block = np.nn.Sequential { np.nn.Dense(4, 6), np.nn.relu, np.nn.LayerNorm(), np.nn.Dense(6, 2) }
+    local own = block:init(key, rows)
+    local program = np.trace(function(params, a) return { y = block(params, a), x = a } end)(own, rows)
+    np.io.save_onnx(program, path, { initializers = { params = own } })
+    local f, params = np.io.load_onnx(path)
+    check.equal({ f.inputs[1].name, f.inputs[1].shape, #f.inputs }, { "a", { 3, 4 }, 1 })
+    check.ok(np.array_equal(params["params[1].w"], own[1].w))
+    local results = f(params, rows)
+    close(results.y, block(own, rows), "y")
+    os.remove(path)
+end)
+
+check.test("programs that cannot be saved", function()
+    local captured = { np.random.normal(key, { 20 }) }
+    for pattern, f in pairs {
+        ["its op 'sort' has no counterpart"] = function(a) return np.sort(a) end,
+        ["it captures an array, f32%[20%]"] = function(a) return a[0][0] + captured[1] end,
+        ["its op 'floor_divide' has no counterpart"] = function(a) return np.floor_divide(a:astype "i32", 2) end,
+    } do
+        local program = np.trace(f)(rows)
+        check.raises(function() np.io.save_onnx(program, "/nowhere/x.onnx") end, "onnx_test.lua:%d+: np.io.save_onnx: "
+                     .. pattern)
+    end
+    local sized = np.trace(function(a) return a * 2 end, { sizes = { { "n", 4 } } })(rows)
+    check.raises(function() np.io.save_onnx(sized, "/nowhere/x.onnx") end, "np.io.save_onnx: ")
+    check.raises(function() np.io.save_onnx(rows, "/nowhere/x.onnx") end, "argument 1 %(program%) must be a program")
+    local program = np.trace(function(a) return a * 2 end)(rows)
+    check.raises(function() np.io.save_onnx(program, "/nowhere/x.onnx", { initializers = { b = rows } }) end,
+                 "the program has no input 'b'")
+    check.raises(function() np.io.save_onnx(program, "/nowhere/x.onnx") end, "cannot write '/nowhere/x.onnx'")
+end)
+
 -- ---- Refusals -------------------------------------------------------------------------------------------------------
 
 local HERE = "onnx_test.lua:%d+: the model 'tests/golden/onnx/"

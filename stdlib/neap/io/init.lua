@@ -428,7 +428,7 @@ local late = {
     save_checkpoint = "checkpoint", load_checkpoint = "checkpoint",
     load_image = "image", save_image = "image",
     save_safetensors = "safetensors", load_safetensors = "safetensors",
-    load_onnx = "onnx",
+    load_onnx = "onnx", save_onnx = "onnx",
     read_csv = "csv", write_csv = "csv", loadtxt = "csv", savetxt = "csv", genfromtxt = "csv",
 }
 

@@ -1,6 +1,9 @@
---- onnx.lua: np.io.load_onnx: networks from ONNX files (neap/onnx has the format, and what np does for each operator).
+--- onnx.lua: np.io.load_onnx and np.io.save_onnx: networks in ONNX files (neap/onnx has the format and the operators).
 local core = require "neap.core"
+local trees = require "neap.core.trees"
+local files = require "neap.files"
 local model = require "neap.onnx.model"
+local save = require "neap.onnx.save"
 
 local onnx = {}
 
@@ -20,6 +23,48 @@ function onnx.load_onnx(path)
     return model.as_function(loaded[1]), loaded[2]
 end
 
-jit.off(onnx.load_onnx)
+--- The arrays of nested tables by the names that inputs of programs have: {params = {w = x}} gives "params.w".
+local function by_path(name, given)
+    local list = {}
+    if given == nil then return list end
+    if type(given) ~= "table" or getmetatable(given) ~= nil then
+        core.bad_argument(name, nil, "initializers", "a table of arrays by the names of inputs", given)
+    end
+    for key, value in pairs(given) do
+        trees.walk(name, value, function(leaf, path)
+            if not core.is_array(leaf) then
+                core.raise(name, "'%s' must be an array, got %s", path, core.describe(leaf))
+            end
+            list[path] = leaf
+        end, tostring(key))
+    end
+    return list
+end
+
+--- np.io.save_onnx(program, path, {initializers=…}) -> nothing: writes a program as an ONNX file, opset 20. Raises if
+-- the program has an op for which the format has no operator, captured arrays, sizes by name, effects or other
+-- programs. Indices out of range, which np.take clips, are errors elsewhere. Waits.
+--- initializers: arrays for inputs of the program, which become weights in the file: nested tables by the names of
+-- arguments
+--- > program = np.trace(function(params, x) return np.tanh(x * params.w) end)({w = np.ones(2)}, np.ones(2))
+--- > np.io.save_onnx(program, "net.onnx", {initializers={params = {w = np.ones(2)}}})
+--- > f, params = np.io.load_onnx("net.onnx")
+--- > f(params, np.array{0, 1})
+-- [0.        0.7615942]
+function onnx.save_onnx(program, path, given)
+    local name = "io.save_onnx"
+    if type(program) ~= "table" or rawget(program, "ports") == nil then
+        core.bad_argument(name, 1, "program", "a program, as np.trace makes", program)
+    end
+    core.check_path(name, path, 2)
+    local initializers = by_path(name, core.options(name, given, { initializers = true }).initializers)
+    local ok, pieces = pcall(save.bytes, program, initializers)
+    if not ok and type(pieces) == "table" and pieces.problem then core.raise(name, "%s", pieces.problem) end
+    if not ok then error(pieces, 0) end
+    local good, problem = files.write(path, pieces)
+    if not good then core.raise(name, "%s", problem) end
+end
+
+for _, f in ipairs { onnx.load_onnx, onnx.save_onnx } do jit.off(f) end
 
 return onnx
