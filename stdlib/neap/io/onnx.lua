@@ -46,8 +46,9 @@ end
 -- programs. Indices out of range, which np.take clips, are errors elsewhere. Waits.
 --- initializers: arrays for inputs of the program, which become weights in the file: nested tables by the names of
 -- arguments
---- > program = np.trace(function(params, x) return np.tanh(x * params.w) end)({w = np.ones(2)}, np.ones(2))
---- > np.io.save_onnx(program, "net.onnx", {initializers={params = {w = np.ones(2)}}})
+--- > params = {w = np.ones(2)}
+--- > program = np.trace(function(params, x) return np.tanh(x * params.w) end)(params, np.ones(2))
+--- > np.io.save_onnx(program, "net.onnx", {initializers={params=params}})
 --- > f, params = np.io.load_onnx("net.onnx")
 --- > f(params, np.array{0, 1})
 -- [0.        0.7615942]
