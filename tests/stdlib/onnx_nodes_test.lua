@@ -102,7 +102,8 @@ local own = os.getenv "NEAP_ONNX_TESTS"
 for _, part in ipairs(own and { "" } or FOLDERS) do
     local folder, passed, refused = own or PACKAGE .. part, 0, 0
     if #names(folder) == 0 then
-        check.skip("the standard's tests: " .. part, "libonnx-testdata is not installed")
+        check.skip("the standard's tests: " .. part,
+                   "libonnx-testdata is not installed (tools/setup --checks installs it)")
     else
         check.test("the standard's tests: " .. part, function()
             local wrong = {}

@@ -121,7 +121,7 @@ local function loop(n, most, condition, ...)
     return conditional(n, body, most and np.reshape(most, {}), arrays { condition }[1], states)
 end
 
-ops.Loop = { attrs = "body", any = true, run = loop }
+ops.Loop = { attrs = "body", any = true, least = 0, run = loop }
 
 -- ---- Scan -----------------------------------------------------------------------------------------------------------
 

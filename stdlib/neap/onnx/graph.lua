@@ -49,7 +49,11 @@ local function compile_node(scope, message)
     n.row = ops.find(n.domain, n.op)
     if not n.row then n:fail("np.io.load_onnx does not know this operator%s", ops.hint(n.domain, n.op)) end
     if DEFAULT[n.domain] and n.opset > NEWEST then n:fail("operators are known up to opset %d", NEWEST) end
-    if #n.inputs > core.MAX_INPUTS then n:fail("%d inputs, at most %d are possible", #n.inputs, core.MAX_INPUTS) end
+    local most = math.min(n.row.most, core.MAX_INPUTS)
+    if #n.inputs > most then n:fail("%d inputs, at most %d are possible", #n.inputs, most) end
+    for k = 1, n.row.least do
+        if (n.inputs[k] or "") == "" then n:fail("it has no input %d", k - 1) end
+    end
     for _, name in ipairs(n.inputs) do
         if name ~= "" and not is_known(scope, name) then
             n:fail("it reads '%s', which nothing before it writes", name)

@@ -6,7 +6,7 @@
 --
 --     run      a function of the node (node.lua) and its inputs, arrays or nil, which returns the outputs
 --     attrs    the names of known attributes; a node with other attributes is refused
---     least    how many inputs there must be (1)
+--     least    how many inputs there must be (1); at most as many as `run` has parameters
 --     host     the numbers of inputs that decide about shapes and come as host tensors (hosts.lua)
 --     reads    true: reads values: a graph with such a node is run op by op
 --     any      true: inputs come as arrays or host tensors
@@ -44,6 +44,8 @@ for _, part in ipairs { "arithmetic", "activations", "shapes", "indexing", "redu
             row.known[attribute] = assert(attributes.kind(attribute), attribute)
         end
         for _, k in ipairs(row.host or {}) do row.at_host[k] = true end
+        local facts = debug.getinfo(row.run, "u")
+        row.most = facts.isvararg and math.huge or facts.nparams - 1
         row.graphs = part == "control"
         row.on_host = row.on_host or on_host[name]
         rows[name] = row

@@ -38,10 +38,6 @@ local function run_node(n, env)
     for k = 1, count do
         if n.inputs[k] ~= "" then values[k] = env[n.inputs[k]] end
     end
-    local least = n.row.least
-    for k = 1, least do
-        if values[k] == nil then n:fail("it has no input %d", k - 1) end
-    end
     if n.row.on_host and all_hosts(values, count) then
         local results = { n.row.on_host(n, unpack(values, 1, count)) }
         if results[1] ~= nil then return results end

@@ -29,7 +29,9 @@ local function need_of(n, need, wanted)
                 if k > 2 and n.inputs[k] then need[n.inputs[k]] = true end
             end
         end
-        if body.unrolled or #body.outputs > #n.inputs - 1 then need[n.inputs[1] or ""] = true end
+        local collects = #body.outputs > #n.inputs - 1
+        if collects and not body.goes_on then n.model.eager = n.model.eager or n:title() end
+        if body.unrolled or collects then need[n.inputs[1] or ""] = true end
         if body.unrolled then need[n.inputs[2] or ""] = true end
     end
     if not wanted or n.op == "Shape" or n.op == "Size" or n.op == "Constant" then return end
