@@ -78,7 +78,8 @@ add("safetensors/", tensors { mmap_mode = "r" }, "mixed.safetensors")
 add("images/", np.io.load_image, "rgb.png la16.png interlaced.png transparent.png bits.png rgb.jpg progressive.jpg "
     .. "subsampled.jpg gray.jpg")
 add("onnx/", network, "images.onnx series.onnx texts.onnx quantized.onnx functions.onnx")
-add("onnx/", function(name) np.io.load_onnx(name) end, "control.onnx external.onnx")
+add("onnx/", function(name) np.io.load_onnx(name) end, "control.onnx external.onnx collecting.onnx "
+    .. "growing.onnx branches.onnx")
 add("tables/", function(name) return tostring(np.io.read_csv(name)) end, "quoted.csv semicolon.csv unix.csv")
 
 -- ---- Mutations ------------------------------------------------------------------------------------------------------

@@ -136,6 +136,40 @@ def control():
         [tensor("half", np.float32(0.5)), tensor("one", np.ones(1, np.float32)), tensor("most", np.int64(50))])
 
 
+def collecting():
+    """Doubles x until it is above 100, and collects what comes on the way: the number of turns follows from values."""
+    node = helper.make_node
+    body = helper.make_graph(
+        [node("Mul", ["v", "two"], ["next"]), node("Less", ["next", "limit"], ["more"]),
+         node("Identity", ["next"], ["now"])],
+        "body", [value("turn", [], TensorProto.INT64), value("was", [], TensorProto.BOOL), value("v", [])],
+        [value("more", [], TensorProto.BOOL), value("next", []), value("now", [])])
+    return model([node("Loop", ["", "", "x"], ["last", "all"], body=body)], [value("x", [])],
+                 [value("last", []), value("all", ["turns"])],
+                 [tensor("two", np.float32(2)), tensor("limit", np.float32(100))])
+
+
+def growing():
+    """A loop whose value becomes longer at each turn: refused."""
+    node = helper.make_node
+    body = helper.make_graph(
+        [node("Concat", ["v", "v"], ["next"], axis=0), node("Identity", ["was"], ["more"])], "body",
+        [value("turn", [], TensorProto.INT64), value("was", [], TensorProto.BOOL), value("v", [None])],
+        [value("more", [], TensorProto.BOOL), value("next", [None])])
+    return model([node("Loop", ["most", "", "x"], ["y"], "grows", body=body)], [value("x", ["n"])],
+                 [value("y", [None])], [tensor("most", np.int64(5))])
+
+
+def branches():
+    """Branches of different shapes, chosen by a value: refused."""
+    node = helper.make_node
+    yes = helper.make_graph([node("Identity", ["x"], ["once"])], "yes", [], [value("once", [None])])
+    no = helper.make_graph([node("Concat", ["x", "x"], ["twice"], axis=0)], "no", [], [value("twice", [None])])
+    return model([node("ReduceSum", ["x"], ["sum"], keepdims=0), node("Less", ["sum", "limit"], ["small"]),
+                  node("If", ["small"], ["y"], "chooses", then_branch=yes, else_branch=no)],
+                 [value("x", ["n"])], [value("y", [None])], [tensor("limit", np.float32(1))])
+
+
 def functions():
     """A function of the model's own with an attribute, which calls another one, twice."""
     node = helper.make_node
@@ -192,6 +226,10 @@ def make():
         save("control.onnx", control())
         limit = np.array(1, np.float32)
         record(out, "control.onnx", {"x": floats(4) + 5, "limit": limit}, {"x": floats(3) - 9, "limit": limit})
+        save("collecting.onnx", collecting())
+        record(out, "collecting.onnx", {"x": np.array(3, np.float32)}, {"x": np.array(40, np.float32)})
+        save("growing.onnx", growing())
+        save("branches.onnx", branches())
         save("functions.onnx", functions())
         record(out, "functions.onnx", {"x": floats(5)})
         save("quantized.onnx", quantized(rng))

@@ -38,15 +38,18 @@ local function named(f, results)
     return np.is_array(results) and { [f.outputs[1].name] = results } or results
 end
 
+local EAGER = { ["collecting.onnx"] = true } -- np.jit refuses it, as the shapes of its results follow from values
+
 for _, record in ipairs(reader.records "onnx") do
     check.test(record[2], function()
         local f, params = np.io.load_onnx(FOLDER .. record[2])
         local inputs, list, outputs = case(record)
         local by_name, by_place = named(f, f(params, inputs)), named(f, f(params, unpack(list)))
-        local jitted = named(f, np.jit(f)(params, unpack(list)))
+        local jitted = not EAGER[record[2]] and named(f, np.jit(f)(params, unpack(list)))
         for name, want in pairs(outputs) do
             close(by_name[name], want, name)
-            check.ok(np.array_equal(by_place[name], by_name[name]) and np.array_equal(jitted[name], by_name[name]))
+            check.ok(np.array_equal(by_place[name], by_name[name]))
+            check.ok(not jitted or np.array_equal(jitted[name], by_name[name]))
         end
     end)
 end
@@ -233,6 +236,16 @@ check.test("calls that do not fit", function()
                  HERE .. "texts.onnx': the weight 'head.bias' must have the shape %(3,%), got %(2,%)")
     check.raises(function() f(params, ids, np.ones({ 2, 6 }, { dtype = "i64" })) end, "in node 'node_view_6' %(Reshape")
     check.ok(f(params, np.ones({ 2, 7 }, { dtype = "i32" }), mask), "i32 are i64 too")
+end)
+
+check.test("loops and branches whose shapes change", function()
+    local nodes = { growing = "node 'grows' %(Loop, opset 20%)", branches = "node 'chooses' %(If, opset 20%)" }
+    for name, pattern in pairs(nodes) do
+        local f, params = load(name)
+        check.raises(function() f(params, np.ones(2)) end, "onnx_test.lua:%d+: .*" .. pattern)
+    end
+    local f, params = load "collecting"
+    check.raises(function() np.jit(f)(params, np.array(3)) end, "not known while the graph is recorded")
 end)
 
 local function contents(path)
