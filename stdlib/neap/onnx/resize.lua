@@ -125,17 +125,22 @@ local function targets(n, dims, axes, scales, sizes)
     local common
     for k, axis in ipairs(axes) do
         local extent = dims[axis + 1]
-        if core.is_size(extent) or core.is_size(given[k]) then n:fail("sizes that are declared are not known here") end
-        local scale = given == sizes and given[k] / extent or given[k]
-        list[k] = { scale = scale, places = given == sizes and given[k] or math.floor(extent * scale) }
+        local same = given == sizes and given[k] == extent or given == scales and given[k] == 1
+        if not same and (core.is_size(extent) or core.is_size(given[k])) then
+            n:fail("axis %d has a declared size, which is not known here", axis)
+        end
+        local scale = same and 1 or given == sizes and given[k] / extent or given[k]
+        local places = same and extent or given == sizes and given[k] or math.floor(extent * scale)
+        list[k] = { scale = scale, places = places }
         common = common and policy and policy(common, scale) or scale
     end
     for k, axis in ipairs(policy and given == sizes and axes or {}) do
         list[k] = { scale = common, places = math.floor(common * dims[axis + 1] + 0.5) }
     end
     for _, to in ipairs(list) do
-        if to.places ~= to.places or to.places < 0 or to.places > MOST_PLACES then
-            n:fail("%g places along an axis", to.places)
+        local places = core.is_size(to.places) and 0 or to.places
+        if places ~= places or places < 0 or places > MOST_PLACES then
+            n:fail("%g places along an axis", places)
         end
     end
     return list
