@@ -20,7 +20,7 @@ local REFUSED = {
     "does not know this operator of the domain 'ai.onnx.preview",
     "does not know this operator of the domain 'ai.onnx.ml'",
     "%(RandomUniformLike, ", "%(Bernoulli, ", "%(MelWeightMatrix, ", "draws random numbers",
-    "%(RoiAlign, ", "%(LinearAttention, ", "%(CausalConvWithState, ", "%(Col2Im, ", "%(DeformConv, ",
+    "%(RoiAlign, ", "%(LinearAttention, ", "%(CausalConvWithState, ", "%(DeformConv, ",
     "its attribute 'broadcast' is not one that is known",
 }
 

@@ -231,4 +231,28 @@ function ops.MaxUnpool.moved(places, from, to)
     return result
 end
 
+ops.Col2Im = {
+    attrs = "dilations pads strides", least = 3, host = { 2, 3 },
+    run = function(n, x, image, block)
+        local count = #image
+        if #block ~= count then n:fail("%d extents of an image and %d of a block", count, #block) end
+        local strides, dilations, pads = each(n, "strides", count, 1), each(n, "dilations", count, 1),
+                                         each(n, "pads", 2 * count, 0)
+        local size, dims, crop, place = 1, { x.shape[1], x.shape[2] }, { {}, {} }, 0
+        for k = 1, count do
+            local padded, inside, moved = image[k] + pads[k] + pads[k + count], {}, {}
+            local places = math.floor((padded - (block[k] - 1) * dilations[k] - 1) / strides[k]) + 1
+            for j = 1, 2 * count do inside[j], moved[j] = 1, 1 end
+            inside[k], moved[k + count] = block[k], places
+            place = place * padded + np.reshape(np.arange(block[k], { dtype = "i64" }) * dilations[k], inside)
+                    + np.reshape(np.arange(places, { dtype = "i64" }) * strides[k], moved)
+            dims[2], dims[k + 2], size = dims[2] / block[k], padded, size * padded
+            crop[k + 2] = { pads[k], padded - pads[k + count] }
+        end
+        local rows = np.reshape(x, { dims[1] * dims[2], -1 })
+        local sums = np.zeros({ dims[1] * dims[2], size }, { dtype = x.dtype }):at({ {}, np.ravel(place) }):add(rows)
+        return np.reshape(sums, dims)[crop]
+    end,
+}
+
 return ops
