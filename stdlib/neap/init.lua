@@ -17,6 +17,7 @@
 --     nn          np.nn, np.optim, np.data
 --     tables      np.table: named columns
 --     text        characters, regular expressions and tokenizers
+--     onnx        networks in ONNX files: the format, and np.io.load_onnx's operators
 --     io          np.io: arrays, tables and checkpoints in files
 --     plot        np.plot: charts, drawn by gnuplot
 --     inspect     np.explain, np.breakpoint, np.debug, np.help, pictures of shardings

@@ -327,6 +327,7 @@ elsewhere("np.io.load_json np.io.save_json np.io.from_json np.io.to_json np.io.n
           "tests/stdlib/json_test.lua", "values and texts, both ways")
 elsewhere("np.io.load_gguf", "tests/golden/gguf_test.lua", "files of the gguf package, and files that are none")
 elsewhere("np.io.load_torch", "tests/golden/torch_test.lua", "files of PyTorch, and files that are none")
+elsewhere("np.io.load_onnx np.io.save_onnx", "tests/golden/onnx_test.lua", "networks, with the values of onnxruntime")
 elsewhere("np.io", "tests/docs/help_test.lua", "a table of functions, which have help")
 
 finish()

@@ -68,6 +68,22 @@ local function tokenizer(name)
     t:encode_batch { "a", "" }
 end
 
+--- Loads a network, and runs it on ones: what goes wrong there is an error of the network's, whatever it says.
+local function network(name)
+    local f, params = np.io.load_onnx(name)
+    for _, x in pairs(params) do array(x) end
+    local inputs = {}
+    for k, info in ipairs(f.inputs) do
+        local shape = {}
+        for j, n in ipairs(info.shape or {}) do shape[j] = type(n) == "number" and math.min(n, 20) or 2 end
+        inputs[k] = np.ones(shape, { dtype = info.dtype })
+    end
+    pcall(function()
+        local results = f(params, unpack(inputs))
+        for _, x in pairs(np.is_array(results) and { results } or results) do array(x) end
+    end)
+end
+
 local files = {}
 
 --- Adds golden files, which `read` reads.
@@ -90,6 +106,9 @@ add("", function(name) np.io.load_json(name) end, "tables.json")
 add("tokenizers/", tokenizer, "bert.json roberta.json llama3.json t5.json plain.json unigram.json")
 add("images/", np.io.load_image, "rgb.png la16.png interlaced.png transparent.png bits.png rgb.jpg progressive.jpg "
     .. "subsampled.jpg gray.jpg")
+add("onnx/", network, "images.onnx series.onnx texts.onnx quantized.onnx functions.onnx")
+add("onnx/", function(name) np.io.load_onnx(name) end, "control.onnx external.onnx collecting.onnx "
+    .. "growing.onnx branches.onnx")
 add("tables/", function(name) return tostring(np.io.read_csv(name)) end, "quoted.csv semicolon.csv unix.csv")
 
 --- Adds the pickle of a checkpoint, to be packed with its storages again, since a checksum would refuse changes.

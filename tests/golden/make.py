@@ -2,9 +2,9 @@
 
     python tests/golden/make.py [name…]        names: ops integers views dynamic einsum index library
                                                expressions random gradients linalg conv optim
-                                               printing io rules statistics tables safetensors torch gguf
-                                               tokenizers images half complex fft complex_linalg
-                                               signal complex_more fields
+                                                printing io rules statistics tables safetensors torch gguf
+                                                tokenizers images half complex fft complex_linalg
+                                                signal complex_more fields onnx
 
 Needs the packages of tests/requirements.txt. Each maker is a module make_NAME.py that says what it writes; making
 twice gives identical files, so `git diff` shows what a new version of JAX or NumPy changes.
@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 
 NAMES = ["ops", "integers", "views", "dynamic", "einsum", "index", "library", "expressions", "random", "gradients",
          "linalg", "conv", "optim", "printing", "io", "rules", "statistics", "tables", "safetensors", "torch", "gguf",
-         "tokenizers", "images", "half", "complex", "fft", "complex_linalg", "signal", "complex_more", "fields"]
+         "tokenizers", "images", "half", "complex", "fft", "complex_linalg", "signal", "complex_more", "fields", "onnx"]
 
 
 def main(names):

@@ -442,6 +442,7 @@ local late = {
     save_safetensors = "safetensors", load_safetensors = "safetensors",
     load_json = "json", save_json = "json", from_json = "json", to_json = "json", null = "json", empty_object = "json",
     load_tokenizer = "text.tokenizer", load_torch = "torch", load_gguf = "gguf",
+    load_onnx = "onnx", save_onnx = "onnx",
     read_csv = "csv", write_csv = "csv", loadtxt = "csv", savetxt = "csv", genfromtxt = "csv",
 }
 

@@ -1,0 +1,240 @@
+"""make_onnx.py: small networks that PyTorch exports, and some made by hand (onnx/), with what onnxruntime gives for
+them (onnx.txt).
+
+Records:   model <tab> file <tab> number of inputs <tab> (name <tab> array)… <tab> (name of an output <tab> array)…
+
+Several records of a file are several calls, of other sizes.
+"""
+
+import os
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+from onnx import TensorProto, helper, numpy_helper
+
+from records import HERE, Writer, text
+
+FOLDER = os.path.join(HERE, "onnx")
+OPSET = 20
+
+
+def strip(graph):
+    """Leaves out what tells of the machine that exported a graph."""
+    for node in graph.node:
+        node.ClearField("metadata_props")
+        node.ClearField("doc_string")
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                strip(attribute.g)
+    for value in list(graph.value_info) + list(graph.input) + list(graph.output):
+        value.ClearField("metadata_props")
+    graph.ClearField("metadata_props")
+    graph.ClearField("value_info")
+
+
+def record(out, name, *calls):
+    session = onnxruntime.InferenceSession(os.path.join(FOLDER, name))
+    outputs = [value.name for value in session.get_outputs()]
+    for inputs in calls:
+        fields = ["model", name, str(len(inputs))]
+        for key, value in inputs.items():
+            fields += [key, text(value)]
+        for key, value in zip(outputs, session.run(outputs, inputs)):
+            fields += [key, text(value)]
+        out.record(*fields)
+
+
+def save(name, model, **how):
+    strip(model.graph)
+    for function in model.functions:
+        function.ClearField("metadata_props")
+    model.ClearField("metadata_props")
+    model.producer_version = ""
+    onnx.save(model, os.path.join(FOLDER, name), **how)
+
+
+def export(name, module, inputs, names, dynamic=None, **how):
+    module.eval()
+    program = torch.onnx.export(module, inputs, input_names=names, dynamic_shapes=dynamic, opset_version=OPSET,
+                                dynamo=True, verbose=False, external_data=False)
+    save(name, program.model_proto, **how)
+
+
+class Images(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Conv2d(3, 8, 3, stride=2, padding=1)
+        self.norm = torch.nn.BatchNorm2d(8)
+        self.deep = torch.nn.Conv2d(8, 8, 3, padding=1, groups=8)
+        self.last = torch.nn.Linear(8, 5)
+        self.norm.running_mean.uniform_(-1, 1)
+        self.norm.running_var.uniform_(0.5, 2)
+
+    def forward(self, x):
+        x = torch.relu(self.norm(self.first(x)))
+        x = torch.nn.functional.max_pool2d(torch.nn.functional.hardswish(self.deep(x)), 2)
+        return self.last(x.mean((2, 3)))
+
+
+class Texts(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = torch.nn.Embedding(20, 16)
+        self.places = torch.nn.Embedding(32, 16)
+        self.layer = torch.nn.TransformerEncoderLayer(16, 4, 32, batch_first=True, activation="gelu")
+        self.head = torch.nn.Linear(16, 3)
+
+    def forward(self, ids, mask):
+        at = torch.arange(ids.shape[1]).unsqueeze(0)
+        x = self.layer(self.words(ids) + self.places(at), src_key_padding_mask=mask == 0)
+        kept = mask.unsqueeze(-1).to(x.dtype)
+        return self.head((x * kept).sum(1) / kept.sum(1))
+
+
+class Series(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(4, 6, batch_first=True, bidirectional=True)
+        self.gru = torch.nn.GRU(12, 5, batch_first=True)
+
+    def forward(self, x):
+        y, last = self.gru(self.lstm(x)[0])
+        return y, last
+
+
+def tensor(name, value):
+    return numpy_helper.from_array(np.asarray(value), name)
+
+
+def model(nodes, inputs, outputs, initializers=(), functions=(), opset=OPSET):
+    graph = helper.make_graph(nodes, "g", inputs, outputs, list(initializers))
+    imports = [helper.make_opsetid("", opset)] + [helper.make_opsetid(f.domain, 1) for f in functions[:1]]
+    return helper.make_model(graph, opset_imports=imports, functions=list(functions), ir_version=10)
+
+
+def value(name, shape, kind=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def control():
+    """Halves x while its sum is above a limit, at most 50 times, then adds or subtracts one, by a condition."""
+    node = helper.make_node
+    body = helper.make_graph(
+        [node("Mul", ["v", "half"], ["next"]), node("ReduceSum", ["next"], ["sum"], keepdims=0),
+         node("Greater", ["sum", "limit"], ["more"])],
+        "body", [value("turn", [], TensorProto.INT64), value("was", [], TensorProto.BOOL), value("v", ["n"])],
+        [value("more", [], TensorProto.BOOL), value("next", ["n"])])
+    yes = helper.make_graph([node("Add", ["halved", "one"], ["up"])], "yes", [], [value("up", ["n"])])
+    no = helper.make_graph([node("Sub", ["halved", "one"], ["down"])], "no", [], [value("down", ["n"])])
+    return model(
+        [node("ReduceSum", ["x"], ["all"], keepdims=0), node("Greater", ["all", "limit"], ["start"]),
+         node("Loop", ["most", "start", "x"], ["halved"], body=body),
+         node("If", ["start"], ["y"], then_branch=yes, else_branch=no)],
+        [value("x", ["n"]), value("limit", [])], [value("y", ["n"])],
+        [tensor("half", np.float32(0.5)), tensor("one", np.ones(1, np.float32)), tensor("most", np.int64(50))])
+
+
+def collecting():
+    """Doubles x until it is above 100, and collects what comes on the way: the number of turns follows from values."""
+    node = helper.make_node
+    body = helper.make_graph(
+        [node("Mul", ["v", "two"], ["next"]), node("Less", ["next", "limit"], ["more"]),
+         node("Identity", ["next"], ["now"])],
+        "body", [value("turn", [], TensorProto.INT64), value("was", [], TensorProto.BOOL), value("v", [])],
+        [value("more", [], TensorProto.BOOL), value("next", []), value("now", [])])
+    return model([node("Loop", ["", "", "x"], ["last", "all"], body=body)], [value("x", [])],
+                 [value("last", []), value("all", ["turns"])],
+                 [tensor("two", np.float32(2)), tensor("limit", np.float32(100))])
+
+
+def growing():
+    """A loop whose value becomes longer at each turn: refused."""
+    node = helper.make_node
+    body = helper.make_graph(
+        [node("Concat", ["v", "v"], ["next"], axis=0), node("Identity", ["was"], ["more"])], "body",
+        [value("turn", [], TensorProto.INT64), value("was", [], TensorProto.BOOL), value("v", [None])],
+        [value("more", [], TensorProto.BOOL), value("next", [None])])
+    return model([node("Loop", ["most", "", "x"], ["y"], "grows", body=body)], [value("x", ["n"])],
+                 [value("y", [None])], [tensor("most", np.int64(5))])
+
+
+def branches():
+    """Branches of different shapes, chosen by a value: refused."""
+    node = helper.make_node
+    yes = helper.make_graph([node("Identity", ["x"], ["once"])], "yes", [], [value("once", [None])])
+    no = helper.make_graph([node("Concat", ["x", "x"], ["twice"], axis=0)], "no", [], [value("twice", [None])])
+    return model([node("ReduceSum", ["x"], ["sum"], keepdims=0), node("Less", ["sum", "limit"], ["small"]),
+                  node("If", ["small"], ["y"], "chooses", then_branch=yes, else_branch=no)],
+                 [value("x", ["n"])], [value("y", [None])], [tensor("limit", np.float32(1))])
+
+
+def functions():
+    """A function of the model's own with an attribute, which calls another one, twice."""
+    node = helper.make_node
+    inner = helper.make_function("own", "Twice", ["a"], ["b"], [node("Add", ["a", "a"], ["b"])],
+                                 [helper.make_opsetid("", OPSET)])
+    leaky = node("LeakyRelu", ["t"], ["y"])
+    attribute = leaky.attribute.add()
+    attribute.name, attribute.ref_attr_name, attribute.type = "alpha", "slope", onnx.AttributeProto.FLOAT
+    outer = helper.make_function("own", "Bent", ["x"], ["y"], [node("Twice", ["x"], ["t"], domain="own"), leaky],
+                                 [helper.make_opsetid("", OPSET), helper.make_opsetid("own", 1)], ["slope"])
+    calls = [node("Bent", ["x"], ["t"], domain="own", slope=0.25), node("Bent", ["t"], ["y"], domain="own", slope=2.0)]
+    return model(calls, [value("x", ["n"])], [value("y", ["n"])], functions=[inner, outer])
+
+
+def quantized(rng):
+    node = helper.make_node
+    return model(
+        [node("DynamicQuantizeLinear", ["x"], ["q", "scale", "zero"]),
+         node("MatMulInteger", ["q", "w", "zero", "w_zero"], ["sums"]), node("Cast", ["sums"], ["real"], to=1),
+         node("Mul", ["scale", "w_scale"], ["factor"]), node("Mul", ["real", "factor"], ["y"])],
+        [value("x", ["n", 8])], [value("y", ["n", 4])],
+        [tensor("w", rng.integers(-60, 60, (8, 4)).astype(np.int8)), tensor("w_zero", np.int8(3)),
+         tensor("w_scale", np.float32(0.02))])
+
+
+def make():
+    os.makedirs(FOLDER, exist_ok=True)
+    torch.manual_seed(0)
+    rng = np.random.default_rng(0)
+
+    def floats(*shape):
+        return rng.standard_normal(shape).astype(np.float32)
+
+    batch, length = torch.export.Dim("batch"), torch.export.Dim("length")
+    with Writer("onnx.txt", __doc__) as out:
+        export("images.onnx", Images(), (torch.randn(2, 3, 12, 12),), ["x"], ({0: batch},))
+        record(out, "images.onnx", {"x": floats(2, 3, 12, 12)}, {"x": floats(5, 3, 12, 12)})
+        ids, mask = torch.randint(20, (2, 7)), torch.ones(2, 7, dtype=torch.int64)
+        export("texts.onnx", Texts(), (ids, mask), ["ids", "mask"], ({0: batch, 1: length}, {0: batch, 1: length}))
+        for shape in (2, 7), (3, 11):
+            ones = np.ones(shape, np.int64)
+            ones[0, 4:] = 0
+            record(out, "texts.onnx", {"ids": rng.integers(0, 20, shape), "mask": ones})
+        export("series.onnx", Series(), (torch.randn(2, 6, 4),), ["x"])
+        record(out, "series.onnx", {"x": floats(2, 6, 4)})
+        weights = {"w": floats(4, 3), "b": floats(3)}
+        dense = model([helper.make_node("Gemm", ["x", "w", "b"], ["y"])], [value("x", ["n", 4])],
+                      [value("y", ["n", 3])], [tensor(name, x) for name, x in weights.items()])
+        if os.path.exists(os.path.join(FOLDER, "external.bin")):
+            os.remove(os.path.join(FOLDER, "external.bin"))
+        save("external.onnx", dense, save_as_external_data=True, location="external.bin", size_threshold=0)
+        os.chmod(os.path.join(FOLDER, "external.bin"), 0o644)
+        record(out, "external.onnx", {"x": floats(2, 4)})
+        save("control.onnx", control())
+        limit = np.array(1, np.float32)
+        record(out, "control.onnx", {"x": floats(4) + 5, "limit": limit}, {"x": floats(3) - 9, "limit": limit})
+        save("collecting.onnx", collecting())
+        record(out, "collecting.onnx", {"x": np.array(3, np.float32)}, {"x": np.array(40, np.float32)})
+        save("growing.onnx", growing())
+        save("branches.onnx", branches())
+        save("functions.onnx", functions())
+        record(out, "functions.onnx", {"x": floats(5)})
+        save("quantized.onnx", quantized(rng))
+        record(out, "quantized.onnx", {"x": floats(3, 8)})
+
+
+if __name__ == "__main__":
+    make()
