@@ -11,7 +11,7 @@ static int64_t *stride_of(lazy_kernel *loop, int map) {
     return map < loop->nloads ? loop->loads[map].read.stride : loop->sinks[map - loop->nloads].write.stride;
 }
 
-/* Are axes k and k + 1 one to all maps? */
+/* Do all maps lead through axes k and k + 1 as through a single axis? */
 static bool is_one(lazy_kernel *loop, int k) {
     if (k + 1 == loop->nkept)
         return false;
@@ -32,7 +32,7 @@ static void drop(lazy_kernel *loop, int k) {
     loop->nkept -= k < loop->nkept;
 }
 
-/* Sets the strides of maps to 0 that they do not have. */
+/* Sets strides to 0 along axes that a load or sink does not have. */
 static void complete(lazy_kernel *loop) {
     for (int k = 0; k < loop->nloads; k++)
         if (!loop_has_map(&loop->loads[k]))

@@ -1,5 +1,5 @@
-/* key.h: what code is made of, as bytes in which nothing is left undefined: equal bytes have equal code, in memory and
- * in the files of the cache (native/cache.c).
+/* key.h: a loop as bytes, without gaps: loops of equal bytes have equal code, in memory and in the files of the cache
+ * (native/cache.c).
  */
 #ifndef LAZY_LOOP_KEY_H
 #define LAZY_LOOP_KEY_H
@@ -21,7 +21,7 @@ static inline void loop_key_put(loop_key *key, const void *what, size_t bytes) {
 static inline void loop_key_text(loop_key *key, const char *text) {
     loop_key_put(key, text, strlen(text) + 1);
 }
-/* Of a loop what it loads, computes and stores, without extents and maps. */
+/* The loads, instructions and sinks of a loop, without extents and maps. */
 void loop_key_code(loop_key *key, const lazy_kernel *loop);
 /* Its extents and maps. */
 void loop_key_maps(loop_key *key, const lazy_kernel *loop);

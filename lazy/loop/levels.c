@@ -1,4 +1,4 @@
-/* loop/levels.c: which reductions a value waits for. */
+/* loop/levels.c: how many reductions a value waits for. */
 #include "lazy/loop/loop.h"
 
 static bool raise(int *level, int to) {
@@ -8,7 +8,7 @@ static bool raise(int *level, int to) {
     return true;
 }
 
-/* A result may be one of a reduction that stands behind its load, so all is gone through until nothing rises. */
+/* A reduction may stand behind the load of its result, so passes go on until no level rises. */
 void loop_levels(const lazy_kernel *loop, int *levels) {
     memset(levels, 0, (size_t)(loop->nloads + loop->nins) * sizeof *levels);
     for (bool rises = true; rises;) {

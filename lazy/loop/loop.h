@@ -2,16 +2,16 @@
  * (lazy/native) and code for GPUs (lazy/native/gpu.h) are made of.
  *
  * A loop goes over a *domain*, an n-dimensional box in row-major order, and runs a straight-line program of elementwise
- * instructions for each of its elements. It ends in sinks: stores and reductions, any mix of them.
+ * instructions for each element of the box. A loop ends in sinks: stores and reductions, in any mix.
  *
  *      axes:    [kept axes …][reduced axes …]; without reductions nkept == ndim. All reductions of a loop reduce the
  *               same axes. A *row* is the box of the reduced axes for one index of the kept ones.
- *      places:  buffers, which affine maps lead through; numbers; counting (IOTA); results of the loop's own
- *               reductions; tables, which are read at places that are data
+ *      places:  buffers, by affine maps; numbers; counting (IOTA); results of the loop's own reductions;
+ *               tables, by an index that is data
  *      values:  0 … nloads-1 are loads, nloads … nloads+nins-1 are the results of instructions, in order (SSA)
  *      sinks:   STORE, of each element; STORE_ROW and REDUCE, of each row
  *
- * What a reduction gives may be used in the same loop: a RESULT load is one element for each row. So a softmax is one
+ * The same loop may use the results of its reductions: a RESULT load is one element for each row. So a softmax is one
  * loop of two reductions and a store, and memory is passed over once. Of x, shape (2, 3, 4), along its last axis:
  *
  *      shape {2, 3, 4}, nkept 2        row (0, 0) of x: 1 2 3 4
@@ -28,13 +28,13 @@
  *      axes     collapsed: shape {6, 4}, nkept 1, strides 4 1 in load 0 and sink 2         (loop_collapse)
  *
  * Instructions stand in an order in which they can run, each reduction as soon as its value is made. A RESULT is a
- * *late* operand; an instruction over whole rows (one whose value differs inside a row) with a late operand, directly
- * or not, reads its row again, so rows of such a loop must not exceed LAZY_ROW_MAX elements; the same holds for a
- * STORE or a REDUCE of a late value. Instructions on late operands that are one element for each row themselves (the
- * division of a mean), and what STORE_ROW makes of them, have no such limit.
+ * *late* operand; an instruction over whole rows (its value differs inside a row) with a late operand, directly or not,
+ * reads the row again, so rows of such a loop must not exceed LAZY_ROW_MAX elements; the same holds for a STORE or a
+ * REDUCE of a late value. Instructions on late operands with one element for each row (the division of a mean), and
+ * their STORE_ROWs, have no such limit.
  *
- * The result depends on this description and data alone: not on chunk size, thread count, strides, the instruction set,
- * or on what else was fused with it. Reductions have the shape of tree.h.
+ * The result depends on this description and data alone: not on chunk size, thread count, strides, the instruction set
+ * or the company in which a loop was fused. Reductions have the shape of tree.h.
  */
 #ifndef LAZY_LOOP_LOOP_H
 #define LAZY_LOOP_LOOP_H
@@ -49,7 +49,7 @@
 enum { LAZY_LOAD_BUFFER, LAZY_LOAD_SCALAR, LAZY_LOAD_IOTA, LAZY_LOAD_RESULT, LAZY_LOAD_TABLE, LAZY_LOAD_VALUE };
 
 enum { LAZY_MAX_DOMAIN = 2 * NEAP_MAX_DIMS };
-/* Elements of a row of which a thread keeps values between the stages of a kernel: they stay in its cache. */
+/* Most elements of a row whose values a thread keeps between two phases of a loop: they stay in the cache. */
 enum { LAZY_ROW_MAX = 8192 };
 
 typedef struct lazy_wide_map { /* lazy_map over the axes of a domain */
@@ -64,18 +64,18 @@ static inline bool loop_maps_equal(int n, const lazy_wide_map *a, const lazy_wid
 typedef struct lazy_load {
     uint8_t kind;
     uint8_t dtype;
-    /* BUFFER, TABLE: index into bufs; SCALAR: index into scalars; RESULT: a REDUCE sink; IOTA: unused; VALUE: what an
-     * earlier loop of the same sequence has made (sequence.h). */
+    /* BUFFER, TABLE: index into bufs; SCALAR: index into scalars; RESULT: a REDUCE sink; IOTA: unused; VALUE: a
+     * value of an earlier loop of the same sequence (sequence.h). */
     int16_t slot;
-    /* BUFFER: element offset + Σ i[k]·stride[k]; IOTA: that number itself, cast to dtype (any but bool). Strides may be
+    /* BUFFER: element offset + Σ i[k]·stride[k]; IOTA: the same number, cast to dtype (any but bool). Strides may be
      * 0 or negative. TABLE: the element of row 0 of the table, see lazy_ins. */
     lazy_wide_map read;
     int64_t extent, step; /* TABLE: rows of the table, and elements from one to the next */
 } lazy_load;
 
-/* The op `take`, the one instruction that is no map: arg[0] is a TABLE load, which nothing else reads, arg[1] an index
+/* The op `take`, the only instruction that is no map: arg[0] is a TABLE load without another reader, arg[1] an index
  * of any integer dtype; narg is 2. Gives the table's element at read + index·step; a negative index counts from
- * the end, and what is still out of range is clamped: of 5 rows, -1 means 4, -7 means 0, 9 means 4. `dtype` and
+ * the end, and an index still out of range is clamped: of 5 rows, -1 means 4, -7 means 0, 9 means 4. `dtype` and
  * `result` are the table's. */
 typedef struct lazy_ins {
     int16_t op;     /* LAZY_OP_…, a map; casts are LAZY_OP_astype */
@@ -111,7 +111,7 @@ typedef struct lazy_kernel {
     void *prepared; /* by the backend that runs it */
 } lazy_kernel;
 
-/* Do they lead to the same element from each index of the domain? */
+/* Do both maps lead to the same element from each index of the domain? */
 static inline bool loop_maps_agree(const lazy_kernel *kernel, const lazy_wide_map *a, const lazy_wide_map *b) {
     bool same = a->offset == b->offset;
     for (int k = 0; k < kernel->ndim && same; k++)
@@ -132,7 +132,7 @@ static inline int64_t loop_elements(const int64_t *shape, int first, int end) {
 static inline bool loop_has_buffer(const lazy_load *load) {
     return load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE;
 }
-/* Is the load a place in memory or counting, which its map leads through? */
+/* Has the load a map: is it a place in memory, or counting? */
 static inline bool loop_has_map(const lazy_load *load) {
     return loop_has_buffer(load) || load->kind == LAZY_LOAD_IOTA;
 }
@@ -144,7 +144,7 @@ static inline int loop_sink_axes(const lazy_kernel *loop, const lazy_sink *sink)
 static inline int loop_dtype_of(const lazy_kernel *loop, int value) {
     return value < loop->nloads ? loop->loads[value].dtype : loop->ins[value - loop->nloads].result;
 }
-/* Is it `take`, which has no row of its own? */
+/* Is it `take`? */
 static inline bool loop_is_take(const lazy_kernel *loop, const lazy_ins *ins) {
     return ins->arg[0] < loop->nloads && loop->loads[ins->arg[0]].kind == LAZY_LOAD_TABLE;
 }
@@ -161,12 +161,13 @@ static inline bool loop_runs_across(const lazy_kernel *loop) {
     return across > 0;
 }
 
-/* collapse.c: the same loop over as few axes as all its maps allow: without those of one element, and with neighbours
- * merged that are one to every map, kept and reduced ones apart. Without reductions all axes are kept. A map has stride
- * 0 along axes that its load or sink does not have; that of a number, of a result and of a sink without a buffer has no
- * others. It shares the instructions of `loop`, and is not prepared. OWNED (free); NULL: no memory. */
+/* collapse.c: the same loop over as few axes as all its maps allow: without axes of a single element, and neighbours
+ * merged where every map leads through both as through one, kept and reduced axes apart. Without reductions all axes
+ * are kept. A map has stride 0 along axes that its load or sink does not have; maps of numbers, of results and of sinks
+ * without a buffer have no other strides. The result shares the instructions of `loop`, and is not prepared. OWNED
+ * (free); NULL: no memory. */
 lazy_kernel *loop_collapse(const lazy_kernel *loop);
-/* levels.c: how many reductions there are on the way to each value, at most. */
+/* levels.c: the most reductions on a way to each value. */
 void loop_levels(const lazy_kernel *loop, int *levels);
 
 #endif

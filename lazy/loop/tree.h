@@ -1,5 +1,5 @@
-/* tree.h: the shape of a reduction of n elements, in row-major order of the reduced axes. It depends on n alone.
- * All that reduces asks here: the VM (vm/reduce.c), code for CPUs (native/plugin/folds.c, stages_columns.c,
+/* tree.h: the shape of a reduction of n elements, in row-major order of the reduced axes. The shape depends on n alone.
+ * All code for reductions asks here: the VM (vm/reduce.c), code for CPUs (native/plugin/folds.c, stages_columns.c,
  * control/turns_apart.c) and code for GPUs (native/plugin/gpu_fold.c). Of 600 elements:
  *
  *      leaves   0 … 255             256 … 511           512 … 599      LAZY_LEAF (256) elements, the last may be short
@@ -21,7 +21,7 @@
 static inline int64_t loop_leaves(int64_t n) {
     return (n + LAZY_LEAF - 1) / LAZY_LEAF;
 }
-/* Lanes that have elements, of a leaf of n. */
+/* Lanes with elements, of a leaf of n. */
 static inline int64_t loop_lanes(int64_t n) {
     return n < LAZY_LANES ? n : LAZY_LANES;
 }

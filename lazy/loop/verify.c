@@ -1,20 +1,21 @@
-/* loop/verify.c: what every loop keeps, whoever has written it. A failure is a mistake of neap's own.
+/* loop/verify.c: the rules of every loop, whoever writes the loop. A broken rule is a mistake of neap's own.
  *
  *   1. The domain is a box of at most LAZY_MAX_DOMAIN axes whose elements can be counted. Axes are reduced only where a
  *      sink works on rows; a collapsed loop may have lost them. There are LAZY_KERNEL_MAX_INS instructions at most.
- *   2. A load is of a kind and a dtype. An iota is no bool; a table has rows.
- *   3. An instruction is a map, or takes from a table, and reads as many values as its row says, all of them before it.
- *      A table is read by one instruction alone, as operand 0.
- *   4. Operands and result of an instruction have the dtypes that its row gives them.
- *   5. A sink takes a value of its dtype. What a REDUCE does is a reduction; one to an index gives i32.
+ *   2. A load has a kind and a dtype. An iota is never of bools; a table has rows.
+ *   3. An instruction is a map, or takes from a table, and reads as many earlier values as its row says. A single
+ *      instruction reads a table, as operand 0.
+ *   4. Operands and result of an instruction have the dtypes of its row.
+ *   5. A sink takes a value of its dtype. A REDUCE names a reduction; a reduction to an index gives i32.
  *   6. A sink of rows does not move along reduced axes.
- *   7. A RESULT is that of a REDUCE, in its dtype, whose operand is there before anything reads the result.
- *   8. What STORE_ROW stores is the same along a row. Rows that are read again after a reduction fit into LAZY_ROW_MAX.
+ *   7. A RESULT is the result of a REDUCE, in its dtype; the REDUCE's operand stands before all readers of the result.
+ *   8. STORE_ROW stores a value that is constant along a row. Rows that are read again after a reduction fit into
+ *      LAZY_ROW_MAX.
  *  Sequences:
- *   9. Items are loops, calls and tests that exist, on places that exist; a test guards items that exist.
- *  10. Loads and sinks are at places of the sequence. A VALUE is of an earlier loop, in its dtype.
- *  11. What is carried is a load, at a place of its own, and the next value has its dtype.
- *  12. What says whether there is another iteration is a place, or in registers a bool of the first instructions.
+ *   9. Items are existing loops, calls and tests, at existing places; a test guards existing items.
+ *  10. Loads and sinks are at places of the sequence. A VALUE is a value of an earlier loop, in its dtype.
+ *  11. A carried value is a load, at a place of its own, and has the dtype of the next value.
+ *  12. The condition of another iteration is a place, or in registers a bool of the first instructions.
  */
 #include "lazy/loop/verify.h"
 
@@ -156,7 +157,7 @@ static bool check_row(const lazy_kernel *loop, const char *what, int k, loop_fau
            loop_breaks(f, 8, "%s %d reads rows of %lld elements a second time", what, k, (long long)row);
 }
 
-/* The operand of a reduction stands before what reads its result. */
+/* The operand of a reduction stands before the readers of the result. */
 static bool check_late_operand(const lazy_kernel *loop, const char *what, int k, int32_t value, int32_t limit,
                                loop_fault *f) {
     if (value >= loop->nloads || loop->loads[value].kind != LAZY_LOAD_RESULT)
@@ -226,7 +227,7 @@ int loop_verify(const lazy_kernel *loop, const char *pass) {
 /* ---- Sequences --------------------------------------------------------------------------------------------------- */
 typedef struct numbered { /* a value of all */
     int loop;
-    int32_t value; /* of that loop, -1: there is none */
+    int32_t value; /* in the loop, -1: none */
 } numbered;
 
 static numbered find(int nloops, const lazy_kernel *loops, int32_t value) {

@@ -72,14 +72,14 @@ typedef struct lazy_step {
     int16_t device; /* that runs it: if `lacks` is set one of the host, else one on which its results lie */
     const lazy_backend *backend; /* of that device */
     const char *lacks;           /* why the device of its results cannot do it; NULL: it can. BORROWED for ever */
-    bool moves;                  /* it is a copy from one memory to another */
-    bool effect;                 /* what it does is an effect */
-    bool copies;                 /* it does nothing if what it reads and writes is the same memory */
-    const lazy_payload *payload; /* that of its node: the step pushes its op itself. NULL: an ordinary step */
-    int32_t nbufs, nouts;        /* its buffers; the nouts that it writes stand last */
+    bool moves;                  /* a copy from one memory to another */
+    bool effect;                 /* an effect */
+    bool copies;                 /* nothing to do if operand and result are the same memory */
+    const lazy_payload *payload; /* of the node: the step pushes an op of its own. NULL: an ordinary step */
+    int32_t nbufs, nouts;        /* buffers; the last nouts are written */
     int32_t *slots;   /* their positions among the buffers of the group (while planning: nodes, slots of the plan) */
-    int32_t node;     /* the node it computes, or one of them: that of the last buffer */
-    const char *site; /* script line of that node, the last that was told. BORROWED from the context */
+    int32_t node;     /* the computed node; of several the node of the last buffer */
+    const char *site; /* the last known script line of the node. BORROWED from the context */
     int64_t cost;     /* ns, estimated */
     int64_t written;  /* bytes */
     lazy_ran ran;
@@ -90,34 +90,35 @@ typedef struct lazy_step {
     int64_t *offsets; /* of a call, in elements */
 } lazy_step;
 
-/* Is it a copy of what lies there already? `bufs` are those of its group. */
+/* Is the step a copy of memory to itself? `bufs` are the buffers of the group. */
 static inline bool plan_is_idle(const lazy_step *step, neap_buffer *const *bufs) {
     return step->copies && bufs[step->slots[0]] == bufs[step->slots[1]];
 }
 
-/* Does a run of it need memory of its own? */
+/* Does a run of the step need memory of its own? */
 static inline bool plan_needs_scratch(const lazy_step *step) {
     return step->payload && step->payload->scratch;
 }
 
-/* ns: up to here an op may run where it is pushed; and one that is the whole plan of somebody who waits for it, whom
- * callbacks and interrupts may find busy for so long: a handing over and a wake-up are 5% of it. */
+/* ns: up to LAZY_SMALL_COST an op may run where the plan is pushed. Where somebody waits for a plan of a single op, the
+ * op runs there up to LAZY_AWAITED_COST: callbacks and interrupts may wait for so long, and a handing over and a wake-up
+ * would be 5% of the time. */
 enum { LAZY_SMALL_COST = 20000, LAZY_AWAITED_COST = 1000000 };
-/* Memory that a run needs, of at least so many bytes, is shared by the steps of a plan, which then run one by one. */
+/* From so many bytes on, the steps of a plan share the memory of a run, and run one by one. */
 enum { LAZY_SHARED_SCRATCH = 1 << 16 };
 
 enum { LAZY_LAUNCH_GRAPH_BUFFERS = 64 }; /* of a group with launch graphs, at most */
 /* Consecutive steps that are pushed as one engine op: a step of much work by itself, small ones together. */
 typedef struct lazy_group {
     int32_t first, nsteps;
-    int32_t nbufs; /* slots of the plan that its steps use, and which of them are written */
+    int32_t nbufs; /* slots of the plan that the steps use; which are written */
     int32_t *slots;
     bool *writes;
-    /* By buffer: the transfer of the plan that its steps use in place of the slot, -1: none; NULL: none at all. */
+    /* By buffer: the transfer of the plan that the steps use instead of the slot, -1: none; NULL: none at all. */
     int32_t *transfers;
     int32_t first_number, nnumbers;
     int64_t cost;
-    /* As which its steps are enqueued on a device together (lazy/vm/launch_graphs.c). NULL: they are not. */
+    /* By which a device enqueues the steps together (lazy/vm/launch_graphs.c). NULL: step by step. */
     lazy_launch_graphs *graphs;
     /* Of a group with launch graphs, by buffer: the last step that uses it, if it may be *passing*: no other group uses
      * it, and the graph can keep memory for it; else -1. */
@@ -150,15 +151,15 @@ typedef struct lazy_plan {
     int32_t most_bufs;  /* of a group, or of a step */
     int32_t most_parts; /* of a step that moves parts */
     int32_t nsliced;    /* slots that are sliced */
-    bool may_fail;      /* a step of it may, whatever it reads (unsettled.c) */
+    bool may_fail;      /* a step may, whatever its operands are (unsettled.c) */
     bool has_graphs;    /* a group of it */
     lazy_slot *slots;
     lazy_step **steps;
     lazy_group *groups;
     lazy_number *numbers;
     int32_t ntransfers;
-    lazy_transfer *transfers;       /* NULL: all its steps run where their buffers lie */
-    struct lazy_memory_plan *reuse; /* NULL: its slots are too small or too few to share memory */
+    lazy_transfer *transfers;       /* NULL: all steps run where their buffers lie */
+    struct lazy_memory_plan *reuse; /* NULL: slots are too small or too few to share memory */
 } lazy_plan;
 
 /* The steps of a plan in their order, each with its group:
