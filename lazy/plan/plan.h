@@ -101,7 +101,7 @@ static inline bool plan_needs_scratch(const lazy_step *step) {
 }
 
 /* ns: up to LAZY_SMALL_COST an op may run where the plan is pushed. Where somebody waits for a plan of a single op, the
- * op runs there up to LAZY_AWAITED_COST: callbacks and interrupts may wait for so long, and a handing over and a wake-up
+ * op runs there up to LAZY_AWAITED_COST: callbacks and interrupts may wait for so long, and handing over and waking up
  * would be 5% of the time. */
 enum { LAZY_SMALL_COST = 20000, LAZY_AWAITED_COST = 1000000 };
 /* From so many bytes on, the steps of a plan share the memory of a run, and run one by one. */
