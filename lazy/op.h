@@ -258,21 +258,21 @@ typedef struct lazy_payload {
     bool (*is_default)(const neap_node *node, int attr);
 } lazy_payload;
 
-/* What machine code of a loop's turn does in place of a call (lazy_op.turn). Operands are row-major where nothing else
+/* What machine code of a loop does in place of a call (lazy_op.intrinsic). Operands are row-major where nothing else
  * is said; places and strides are in elements. */
-typedef struct lazy_turn {
+typedef struct lazy_intrinsic {
     enum {
-        LAZY_TURN_COPY, /* the result is what stands in input 0 from `first` bytes on */
+        LAZY_INTRINSIC_COPY, /* the result is what stands in input 0 from `first` bytes on */
         /* The result is input 0, in whose memory it is made, as rows of `inner` elements, `size` of them. Row in[1][k]
          * becomes row k of input 2, or what a map makes of both: n rows in order; those out of range are left out. */
-        LAZY_TURN_PUT,
+        LAZY_INTRINSIC_PUT,
         /* Element r of the result, of `size`, is the sum of `inner` products, but 0, if it is -0: of the other input,
          * which lies in one piece, and of in[matrix][r * step + apart * …]; one of these distances is 1. */
-        LAZY_TURN_DOT
+        LAZY_INTRINSIC_DOT
     } what;
     int64_t first, size, inner, n, step, apart;
     int joins, matrix; /* PUT: the map; -1: none */
-} lazy_turn;
+} lazy_intrinsic;
 
 typedef struct lazy_op {
     const char *name;
@@ -317,7 +317,7 @@ typedef struct lazy_op {
      * NULL. NULL: there is no code for GPUs. */
     const char *(*gpu)(const lazy_call *call, struct vm_gpu_call *plan);
     /* LAZY_CALL: what else does the work where a loop's turns are machine code. false, or NULL: they call it. */
-    bool (*turn)(const lazy_call *call, lazy_turn *out);
+    bool (*intrinsic)(const lazy_call *call, lazy_intrinsic *out);
     /* LAZY_CALL: its result is input 0 with the elements of this input written, or added, over parts of it; 0: it is a
      * new array. Such a call finds input 0 in the memory of its result, and touches what it writes. It waits with what
      * is pending, if it writes little, so that a chain of such calls is planned as one array. */

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "lazy/control/turns.h"
+#include "lazy/control/lower.h"
 
 typedef struct builder {
     neap_ctx *ctx;
@@ -514,7 +514,7 @@ static int64_t slice_bytes(const lazy_result *aval, bool slice) {
 
 /* As many turns a loop is taken to have for scheduling where nobody knows; and its least cost: so much that no thread
  * that waits runs it, which could see to nothing else, Ctrl-C included, before a loop without end has ended. */
-enum { TURNS_GUESSED = 1000, UNKNOWN_LEAST = LAZY_AWAITED_COST };
+enum { LOWER_GUESSED = 1000, UNKNOWN_LEAST = LAZY_AWAITED_COST };
 
 /* How much a run costs and needs, of what its bodies do. */
 static void sum_up(lazy_runner *runner) {
@@ -538,7 +538,7 @@ static void sum_up(lazy_runner *runner) {
     runner->data = runner->second + most;
     runner->cost = runner->kind->branches ? longest : cost;
     int64_t turns = control_turns(runner->kind, runner->length);
-    if (runner->kind->loop && __builtin_mul_overflow(cost + 50, turns < 0 ? TURNS_GUESSED : turns, &runner->cost))
+    if (runner->kind->loop && __builtin_mul_overflow(cost + 50, turns < 0 ? LOWER_GUESSED : turns, &runner->cost))
         runner->cost = MOST_COUNTED;
     if (turns < 0 && runner->cost < UNKNOWN_LEAST)
         runner->cost = UNKNOWN_LEAST;
@@ -595,7 +595,7 @@ int control_runner_new(neap_ctx *ctx, const lazy_control *control, int device, l
         runner->out_dtypes[k] = control->results[k].dtype;
     }
     int status = 0;
-    if (body_is_on_host(runner) && shape->kind->loop && !(runner->turns = calloc(1, sizeof *runner->turns)))
+    if (body_is_on_host(runner) && shape->kind->loop && !(runner->code = calloc(1, sizeof *runner->code)))
         status = neap_error(NEAP_E_MEMORY, "out of memory for a body");
     for (; runner->nbodies < nbodies && status == 0; runner->nbodies++)
         status = body_new(ctx, control, runner->nbodies, runner, &runner->bodies[runner->nbodies]);
@@ -611,8 +611,8 @@ int control_runner_new(neap_ctx *ctx, const lazy_control *control, int device, l
         control_runner_release(runner);
         return status;
     }
-    if (runner->turns)
-        turns_begin(runner);
+    if (runner->code)
+        lower_begin(runner);
     *out = runner;
     return 0;
 }
@@ -629,7 +629,7 @@ void control_runner_release(lazy_runner *runner) {
     for (int p = 0; p < runner->nbodies; p++)
         body_free(runner, runner->bodies[p]);
     lazy_vector_free(&runner->held);
-    turns_free(runner->turns);
+    lower_free(runner->code);
     free(runner);
 }
 

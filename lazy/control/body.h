@@ -73,7 +73,7 @@ typedef struct body_move { /* a pointer that moves with each turn */
     int64_t bytes;
 } body_move;
 
-typedef struct body_turns body_turns;
+typedef struct body_code body_code;
 
 typedef struct lazy_body {
     lazy_plan *plan; /* one reference */
@@ -117,7 +117,7 @@ struct lazy_runner {
     int device;   /* on which it runs, and what runs its items there */
     const lazy_backend *backend;
     uint8_t *out_dtypes;        /* by result */
-    body_turns *turns;          /* of a loop: its machine code (turns.h). OWNED */
+    body_code *code;            /* of a loop: its machine code (lower.h). OWNED */
     int64_t graph_turns;        /* of a loop on a device: turns that are enqueued as one launch graph; 0: none are */
     lazy_launch_graphs *graphs; /* NULL: it has none. OWNED */
 };

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "engine/device.h"
-#include "lazy/control/turns.h"
+#include "lazy/control/lower.h"
 
 typedef struct body_frame {
     struct body_frame *parent;
@@ -335,13 +335,13 @@ static int interrupted(void) {
 
 /* ---- Machine code ------------------------------------------------------------------------------------------------ */
 /* Where it is in the turn that is next, or would be if that had this parity. */
-static char *place_now(body_frame *f, const turns_code *code, const turns_place *place, int parity) {
+static char *place_now(body_frame *f, const lower_code *code, const lower_place *place, int parity) {
     const body_address *address = &place->address;
     const lazy_body *body = f->runner->bodies[place->which];
-    if (place->from == TURNS_NUMBER)
+    if (place->from == LOWER_NUMBER)
         return (char *)&f->numbers[place->which][address->index];
-    char *base = place->from == TURNS_CONSTANT   ? (char *)code->constants
-                 : place->from == TURNS_BUFFER   ? neap_buffer_data(place->buffer)
+    char *base = place->from == LOWER_CONSTANT   ? (char *)code->constants
+                 : place->from == LOWER_BUFFER   ? neap_buffer_data(place->buffer)
                  : address->from == BODY_INPUT   ? input_at(f, body, address->index, parity, f->turn)
                  : address->from == BODY_OUTPUT  ? output_at(f, place->which, address->index, parity, f->turn)
                  : address->from == BODY_SCRATCH ? f->scratch
@@ -352,13 +352,13 @@ static char *place_now(body_frame *f, const turns_code *code, const turns_place 
 typedef struct code_run { /* of machine code */
     body_run *r;
     body_frame *f;
-    const turns_code *code;
+    const lower_code *code;
     const neap_run *run;
     int status;
 } code_run;
 
 /* A loop in the body of another one, which runs to its end. */
-static int run_inner(const code_run *c, const turns_call *call, void **data) {
+static int run_inner(const code_run *c, const lower_call *call, void **data) {
     const lazy_runner *inner = call->item->inner;
     body_run own = {.effects = c->r->effects};
     int status =
@@ -369,7 +369,7 @@ static int run_inner(const code_run *c, const turns_call *call, void **data) {
 /* What code calls: item number `which`, on these operands. */
 static int32_t run_called(void *context, int64_t which, void **data) {
     code_run *c = context;
-    const turns_call *call = &c->code->calls[which];
+    const lower_call *call = &c->code->calls[which];
     const body_item *item = call->item;
     int status = item->what == BODY_INNER ? run_inner(c, call, data)
                                           : run_item(c->r, c->f, item, data, c->f->numbers[call->which], c->run);
@@ -379,10 +379,10 @@ static int32_t run_called(void *context, int64_t which, void **data) {
 
 /* Runs at most so many turns by machine code. Returns how many are over, or ~ that after a failure. */
 static int64_t run_slice(code_run *c, int64_t turns) {
-    char *at[2 * TURNS_PLACES + 2];
-    int64_t moves[TURNS_PLACES];
+    char *at[2 * LOWER_PLACES + 2];
+    int64_t moves[LOWER_PLACES];
     body_frame *f = c->f;
-    const turns_code *code = c->code;
+    const lower_code *code = c->code;
     int places = code->nplaces;
     for (int k = 0; k < places; k++) {
         at[k] = place_now(f, code, &code->places[k], f->parity);
@@ -404,7 +404,7 @@ static int64_t run_slice(code_run *c, int64_t turns) {
 }
 
 /* Runs the turns that are left by machine code, some at a time. What they carry stays where the next turn reads it. */
-static int run_code(body_run *r, body_frame *f, const turns_code *code, const neap_run *run) {
+static int run_code(body_run *r, body_frame *f, const lower_code *code, const neap_run *run) {
     code_run c = {.r = r, .f = f, .code = code, .run = run};
     for (;;) {
         int64_t turns = code->slice;
@@ -421,12 +421,12 @@ static int run_code(body_run *r, body_frame *f, const turns_code *code, const ne
 }
 
 /* The code to go on with, now that a turn is about to begin; some are interpreted from one look to the next. */
-static const turns_code *look_for_code(const body_frame *f) {
+static const lower_code *look_for_code(const body_frame *f) {
     enum { TURNS = 64 };
-    if (!f->runner->turns || f->turn % TURNS || f->which || f->item)
+    if (!f->runner->code || f->turn % TURNS || f->which || f->item)
         return NULL;
     bool known = f->runner->kind->stacks;
-    return turns_now(f->runner, known && f->runner->length - f->turn < TURNS ? f->runner->length - f->turn : TURNS);
+    return lower_now(f->runner, known && f->runner->length - f->turn < TURNS ? f->runner->length - f->turn : TURNS);
 }
 
 /* ---- Loops ------------------------------------------------------------------------------------------------------- */
@@ -505,7 +505,7 @@ static int run_turns(body_run *r, body_frame *f, const neap_run *run, bool *over
     if (!f->body)
         begin_only_body(f);
     while (!*over) {
-        const turns_code *code = look_for_code(f);
+        const lower_code *code = look_for_code(f);
         if (code) {
             *over = true;
             return run_code(r, f, code, run);

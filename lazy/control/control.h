@@ -233,7 +233,7 @@ int control_runner_new(neap_ctx *ctx, const lazy_control *control, int device, l
 lazy_runner *control_runner_retain(lazy_runner *runner);
 void control_runner_release(lazy_runner *runner);       /* by any thread; NULL is harmless */
 int64_t control_runner_cost(const lazy_runner *runner); /* ns, estimated */
-/* turns.c: of a loop, has it machine code that runs its turns? How it is run, and why, as far as anybody may wonder;
+/* lower.c: of a loop, has it machine code that runs its turns? How it is run, and why, as far as anybody may wonder;
  * else empty. */
 bool control_runner_is_native(const lazy_runner *runner);
 const char *control_runner_why(const lazy_runner *runner, char *text, size_t capacity);

@@ -1,6 +1,6 @@
 /* tree.h: the shape of a reduction of n elements, in row-major order of the reduced axes. The shape depends on n alone.
- * All code for reductions asks here: the VM (vm/reduce.c), code for CPUs (native/plugin/folds.c, stages_columns.c,
- * control/turns_apart.c) and code for GPUs (native/plugin/gpu_fold.c). Of 600 elements:
+ * All code for reductions asks here: the VM (vm/reduce.c), code for CPUs (native/plugin/folds.c, sequence_columns.c,
+ * control/lower_scalars.c) and code for GPUs (native/plugin/gpu_fold.c). Of 600 elements:
  *
  *      leaves   0 … 255             256 … 511           512 … 599      LAZY_LEAF (256) elements, the last may be short
  *      lanes    lane l of a leaf takes its elements l, l+16, l+32, … in order, one of LAZY_LANES (16)

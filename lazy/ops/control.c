@@ -59,8 +59,8 @@ static bool part_begins(const int64_t *attrs) {
     return attrs[PART_OFFSET] == 0;
 }
 
-static bool part_turn(const lazy_call *call, lazy_turn *out) {
-    *out = (lazy_turn){.what = LAZY_TURN_COPY, .first = call->attrs[PART_OFFSET]};
+static bool part_intrinsic(const lazy_call *call, lazy_intrinsic *out) {
+    *out = (lazy_intrinsic){.what = LAZY_INTRINSIC_COPY, .first = call->attrs[PART_OFFSET]};
     return true;
 }
 
@@ -106,5 +106,6 @@ NEAP_OP(part,
     .doc = "One result of control flow: the bytes of its block from a place on, as an array of a dtype and shape.",
     .attrs = "result place dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT | LAZY_OP_PART, .dtype = part_dtype, .shape = part_shape,
-    .call = part_call, .begins = part_begins, .turn = part_turn, .batch = part_batch, .expand = control_part_expand)
+    .call = part_call, .begins = part_begins, .intrinsic = part_intrinsic, .batch = part_batch,
+    .expand = control_part_expand)
 /* clang-format on */

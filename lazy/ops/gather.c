@@ -240,10 +240,10 @@ static int put_call(const lazy_call *call, lazy_meeting how, const neap_run *run
     return 0;
 }
 
-static bool put_turn(const lazy_call *call, int joins, lazy_turn *out) {
+static bool put_intrinsic(const lazy_call *call, int joins, lazy_intrinsic *out) {
     const lazy_tensor *x = &call->in[0];
     int64_t outer;
-    *out = (lazy_turn){.what = LAZY_TURN_PUT, .n = call->in[1].size, .joins = joins};
+    *out = (lazy_intrinsic){.what = LAZY_INTRINSIC_PUT, .n = call->in[1].size, .joins = joins};
     extents(x->ndim, x->shape, gather_axis(call->attrs[0], x->ndim), &outer, &out->size, &out->inner);
     return outer == 1 && !is_forward(call->nattrs, call->attrs);
 }
@@ -252,8 +252,8 @@ static bool put_turn(const lazy_call *call, int joins, lazy_turn *out) {
     static int name##_call(const lazy_call *call, const neap_run *run) {                                               \
         return put_call(call, how, run);                                                                               \
     }                                                                                                                  \
-    static bool name##_turn(const lazy_call *call, lazy_turn *out) {                                                   \
-        return put_turn(call, joins, out);                                                                             \
+    static bool name##_intrinsic(const lazy_call *call, lazy_intrinsic *out) {                                         \
+        return put_intrinsic(call, joins, out);                                                                        \
     }
 PUT_CALL(put_set, LAZY_PUT_SET, -1)
 PUT_CALL(put_add, LAZY_PUT_ADD, LAZY_OP_add)
@@ -481,7 +481,7 @@ NEAP_OP(put_add,
                "are ignored.",
         .attrs = "axis forward…", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ALL,
         .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same,
-        .shape = put_add_shape, .call = put_add_call, .turn = put_add_turn, .gpu = launches_put_add,
+        .shape = put_add_shape, .call = put_add_call, .intrinsic = put_add_intrinsic, .gpu = launches_put_add,
         .grad = put_add_grad, .jvp = derive_jvp_linear, .batch = put_batch, .shard = put_shard)
 
 /* What was written over gets no cotangent; of repeated places the last one that was written gets it. */
@@ -510,8 +510,8 @@ NEAP_OP(
            "repeated places the last one wins. Indices as in put_add.",
     .attrs = "axis forward…", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ANY,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same,
-    .shape = put_set_shape, .call = put_set_call, .turn = put_set_turn, .gpu = launches_put_set, .grad = put_set_grad,
-    .jvp = derive_jvp_linear, .batch = put_batch, .shard = put_shard)
+    .shape = put_set_shape, .call = put_set_call, .intrinsic = put_set_intrinsic, .gpu = launches_put_set,
+    .grad = put_set_grad, .jvp = derive_jvp_linear, .batch = put_batch, .shard = put_shard)
 
 NEAP_OP(
     put_mul,
@@ -520,8 +520,8 @@ NEAP_OP(
         "the order of the indices. Indices as in put_add.",
     .attrs = "axis forward…", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ALL,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2,
-    .dtype = graph_dtype_same, .shape = put_mul_shape, .call = put_mul_call, .turn = put_mul_turn, .grad = put_mul_grad,
-    .jvp = put_mul_jvp, .batch = put_batch, .shard = put_shard)
+    .dtype = graph_dtype_same, .shape = put_mul_shape, .call = put_mul_call, .intrinsic = put_mul_intrinsic,
+    .grad = put_mul_grad, .jvp = put_mul_jvp, .batch = put_batch, .shard = put_shard)
 
 NEAP_OP(
     put_max,
@@ -530,7 +530,7 @@ NEAP_OP(
     .attrs = "axis forward…", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ORDERED,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2 | LAZY_RESIDUAL_OUT,
-    .dtype = graph_dtype_same, .shape = put_max_shape, .call = put_max_call, .turn = put_max_turn,
+    .dtype = graph_dtype_same, .shape = put_max_shape, .call = put_max_call, .intrinsic = put_max_intrinsic,
     .grad = put_extremum_grad, .jvp = put_extremum_jvp, .batch = put_batch, .shard = put_shard)
 
 NEAP_OP(
@@ -540,5 +540,5 @@ NEAP_OP(
     .attrs = "axis forward…", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ORDERED,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2 | LAZY_RESIDUAL_OUT,
-    .dtype = graph_dtype_same, .shape = put_min_shape, .call = put_min_call, .turn = put_min_turn,
+    .dtype = graph_dtype_same, .shape = put_min_shape, .call = put_min_call, .intrinsic = put_min_intrinsic,
     .grad = put_extremum_grad, .jvp = put_extremum_jvp, .batch = put_batch, .shard = put_shard)

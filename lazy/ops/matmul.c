@@ -259,12 +259,12 @@ static int matmul_call(const lazy_call *call, const neap_run *run) {
 }
 
 /* A matrix by a vector. */
-static bool matmul_turn(const lazy_call *call, lazy_turn *out) {
+static bool matmul_intrinsic(const lazy_call *call, lazy_intrinsic *out) {
     const lazy_tensor *a = &call->in[0], *b = &call->in[1], *c = call->out;
     const int n = c->ndim;
     const bool row = c->shape[n - 1] > 1; /* a row by a matrix: that, transposed, by the row */
     const int64_t left = a->stride[n - 1], right = b->stride[n - 2];
-    *out = (lazy_turn){.what = LAZY_TURN_DOT, .inner = a->shape[n - 1], .size = c->size, .matrix = row};
+    *out = (lazy_intrinsic){.what = LAZY_INTRINSIC_DOT, .inner = a->shape[n - 1], .size = c->size, .matrix = row};
     out->step = row ? b->stride[n - 1] : a->stride[n - 2];
     out->apart = row ? right : left;
     return neap_dtype_kind(c->dtype) == 'f' && c->size == (row ? c->shape[n - 1] : c->shape[n - 2]) &&
@@ -391,6 +391,6 @@ NEAP_OP(
         "an order that follows from k alone; integers wrap around.",
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = graph_dtype_promote, .shape = matmul_shape,
-    .call = matmul_call, .turn = matmul_turn, .library = matmul_library, .routine = matmul_routine,
+    .call = matmul_call, .intrinsic = matmul_intrinsic, .library = matmul_library, .routine = matmul_routine,
     .reads = matmul_reads, .cost = matmul_cost, .flops = matmul_flops, .grad = matmul_grad, .jvp = matmul_jvp,
     .batch = matmul_batch, .shard = matmul_shard)

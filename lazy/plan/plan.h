@@ -143,7 +143,7 @@ typedef struct lazy_plan {
     int32_t refs; /* atomic: the table, and ops in flight */
     uint64_t hash, serial;
     uint64_t runs;         /* pushed so far */
-    _Atomic int64_t spent; /* ns that loops with this body have run, by estimate (control/turns.c) */
+    _Atomic int64_t spent; /* ns that loops with this body have run, by estimate (control/lower.c) */
     int64_t nkey;
     uint64_t *key;
     int32_t nslots, nsteps, ngroups, nnumbers;

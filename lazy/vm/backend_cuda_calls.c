@@ -100,9 +100,9 @@ static const char *find_routine(const lazy_call *call, int device, neap_routine 
 
 /* The bytes of input 0 in front of those that the result is a copy of, in order; -1: the call is no copy. */
 static int64_t find_copied(const lazy_call *call) {
-    lazy_turn turn;
-    bool copies = call->op->turn && call->op->turn(call, &turn) && turn.what == LAZY_TURN_COPY;
-    return copies ? turn.first : -1;
+    lazy_intrinsic known;
+    bool copies = call->op->intrinsic && call->op->intrinsic(call, &known) && known.what == LAZY_INTRINSIC_COPY;
+    return copies ? known.first : -1;
 }
 
 static bool runs_host(int device) {

@@ -15,7 +15,7 @@
  * A value is a vector of LANES elements, whatever its dtype, in a place of its own on the stack until LLVM has made a
  * register of it. Rows are in one module for each dtype and instruction set, of which only what is called is read.
  *
- * A body that is a turn of a loop has another function around its blocks (turns.c, stages.c).
+ * A body that is a turn of a loop has another function around its blocks (sequence_registers.c, sequence.c).
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -534,7 +534,7 @@ static int make_parts(generator *g, void **room) {
         for (int k = 0; k < loop->nsinks; k++)
             g->reduces |= loop->sinks[k].kind == LAZY_SINK_REDUCE;
     }
-    g->blocks = b->sequence && b->sequence->in_registers ? ir_turns_blocks(g) : nins <= 2 ? 4 : nins <= 16 ? 2 : 1;
+    g->blocks = b->sequence && b->sequence->in_registers ? ir_registers_blocks(g) : nins <= 2 ? 4 : nins <= 16 ? 2 : 1;
     if (g->blocks < ir_fold_blocks(g))
         g->blocks = ir_fold_blocks(g);
     if (!LAZY_ARENA(
@@ -560,7 +560,7 @@ static int write_body(generator *g, const native_bitcode *set, void **object, si
     ir_enter(g, 0);
     if (!sequence)
         build(g);
-    else if (!(sequence->in_registers ? ir_build_turns(g) : ir_build_stages(g)))
+    else if (!(sequence->in_registers ? ir_write_registers(g) : ir_write_sequence(g)))
         return host->error(NEAP_E_MEMORY, "no memory for a loop's code");
     prepare_functions(g, set);
     return emit(g, machine, object, bytes);

@@ -110,11 +110,11 @@ void ir_fold_combine(generator *g, int k, LLVMValueRef to, LLVMValueRef a, LLVMV
 /* Combines the leaves of n elements, in blocks of their own behind the current one; goes on behind them. */
 void ir_folds_join(generator *g, LLVMValueRef n);
 
-/* turns.c: how many blocks of a sequence in registers run side by side; writes its function. */
-int ir_turns_blocks(const generator *g);
-bool ir_build_turns(generator *g);
+/* sequence_registers.c: how many blocks of a sequence in registers run side by side; writes its function. */
+int ir_registers_blocks(const generator *g);
+bool ir_write_registers(generator *g);
 
-/* stages.c: the same of a sequence through memory. false: there is no memory. */
-bool ir_build_stages(generator *g);
+/* sequence.c: the same of a sequence through memory. false: there is no memory. */
+bool ir_write_sequence(generator *g);
 
 #endif

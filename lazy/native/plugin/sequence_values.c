@@ -1,11 +1,11 @@
-/* stages_values.c: what the values of a loop depend on, and how they come from memory and go there (stages.h). */
-#include "lazy/native/plugin/stages.h"
+/* sequence_values.c: what the values of a loop depend on, and how they come from memory and go there (sequence.h). */
+#include "lazy/native/plugin/sequence.h"
 
 /* ---- Phases ------------------------------------------------------------------------------------------------------ */
 /* The first phase from `from` on in which elements of a value are read. */
-int stage_next_use(const stage_writer *w, int v, int from) {
+int sequence_next_use(const sequence_writer *w, int v, int from) {
     const lazy_kernel *loop = w->g->loop;
-    int next = STAGE_NO_PHASE;
+    int next = SEQUENCE_NO_PHASE;
 #define USE(uses, when)                                                                                                \
     if ((uses) && (when) >= from && (when) < next)                                                                     \
         next = (when);
@@ -18,28 +18,28 @@ int stage_next_use(const stage_writer *w, int v, int from) {
     return next;
 }
 
-void stage_find_phases(stage_writer *w) {
+void sequence_find_phases(sequence_writer *w) {
     const lazy_kernel *loop = w->g->loop;
-    int first = STAGE_NO_PHASE;
+    int first = SEQUENCE_NO_PHASE;
     loop_levels(loop, w->own.phase);
     for (int k = 0; k < loop->nsinks; k++) {
         w->own.stored[k] = w->own.phase[loop->sinks[k].value];
-        if (stage_stores_elements(w, k) && w->own.stored[k] < first)
+        if (sequence_stores_elements(w, k) && w->own.stored[k] < first)
             first = w->own.stored[k];
     }
     for (int k = 0; k < loop->nloads; k++)
-        if (!w->g->own.single[k] && !stage_is_result(w, k)) {
-            int use = stage_next_use(w, k, 0);
-            w->own.phase[k] = use < first ? use : first < STAGE_NO_PHASE ? first : 0;
+        if (!w->g->own.single[k] && !sequence_is_result(w, k)) {
+            int use = sequence_next_use(w, k, 0);
+            w->own.phase[k] = use < first ? use : first < SEQUENCE_NO_PHASE ? first : 0;
         }
 }
 
-bool stage_is_used_later(const stage_writer *w, int v, int phase) {
-    return !w->g->own.single[v] && stage_next_use(w, v, phase + 1) < STAGE_NO_PHASE;
+bool sequence_is_used_later(const sequence_writer *w, int v, int phase) {
+    return !w->g->own.single[v] && sequence_next_use(w, v, phase + 1) < SEQUENCE_NO_PHASE;
 }
 
 /* ---- Blocks of IR ------------------------------------------------------------------------------------------------ */
-LLVMValueRef stage_loop_begin(stage_writer *w, ir_loop *loop, LLVMValueRef from, LLVMValueRef end, int64_t step) {
+LLVMValueRef sequence_loop_begin(sequence_writer *w, ir_loop *loop, LLVMValueRef from, LLVMValueRef end, int64_t step) {
     LLVMBuilderRef B = w->g->builder;
     LLVMBasicBlockRef before = LLVMGetInsertBlock(B);
     *loop = (ir_loop){.body = ir_append(w->g, "loop"), .end = end, .step = step};
@@ -50,7 +50,7 @@ LLVMValueRef stage_loop_begin(stage_writer *w, ir_loop *loop, LLVMValueRef from,
     return loop->i;
 }
 
-void stage_loop_end(stage_writer *w, ir_loop *loop) {
+void sequence_loop_end(sequence_writer *w, ir_loop *loop) {
     LLVMBuilderRef B = w->g->builder;
     LLVMBasicBlockRef last = LLVMGetInsertBlock(B), behind = ir_append(w->g, "behind");
     LLVMValueRef next = LLVMBuildAdd(B, loop->i, ir_number(w->g, loop->step), "");
@@ -60,38 +60,38 @@ void stage_loop_end(stage_writer *w, ir_loop *loop) {
 }
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
-LLVMValueRef stage_item(stage_writer *w, LLVMTypeRef type, LLVMValueRef base, LLVMValueRef index) {
+LLVMValueRef sequence_item(sequence_writer *w, LLVMTypeRef type, LLVMValueRef base, LLVMValueRef index) {
     return LLVMBuildLoad2(w->g->builder, type, LLVMBuildGEP2(w->g->builder, type, base, &index, 1, ""), "");
 }
 
-LLVMValueRef stage_place_now(stage_writer *w, int place) {
+LLVMValueRef sequence_place_now(sequence_writer *w, int place) {
     LLVMBuilderRef B = w->g->builder;
-    LLVMValueRef at = stage_item(w, w->g->pointer, w->places, ir_number(w->g, place));
+    LLVMValueRef at = sequence_item(w, w->g->pointer, w->places, ir_number(w->g, place));
     if (!w->sequence->moves[place])
         return at;
-    LLVMValueRef bytes = stage_item(w, w->g->word, LLVMGetParam(w->g->function, 1), ir_number(w->g, place));
+    LLVMValueRef bytes = sequence_item(w, w->g->word, LLVMGetParam(w->g->function, 1), ir_number(w->g, place));
     bytes = LLVMBuildMul(B, bytes, w->turn, "");
     return LLVMBuildGEP2(B, LLVMInt8TypeInContext(w->g->context), at, &bytes, 1, "");
 }
 
-LLVMValueRef stage_row_of(stage_writer *w, int place, const lazy_wide_map *map, int dtype) {
+LLVMValueRef sequence_row_of(sequence_writer *w, int place, const lazy_wide_map *map, int dtype) {
     const int64_t across = map->stride[1 - w->g->axis];
-    LLVMValueRef base = stage_place_now(w, place);
+    LLVMValueRef base = sequence_place_now(w, place);
     if (!w->row || !across)
         return base;
     return ir_beyond(w->g, base, dtype, LLVMBuildMul(w->g->builder, w->row, ir_number(w->g, across), ""));
 }
 
-LLVMValueRef stage_lanes_below(stage_writer *w, int64_t count) {
+LLVMValueRef sequence_lanes_below(sequence_writer *w, int64_t count) {
     return count >= w->g->lanes ? NULL : ir_lanes_left(w->g, ir_number(w->g, 0), ir_number(w->g, count));
 }
 
-void stage_set_single(stage_writer *w, int v, LLVMValueRef single) {
+void sequence_set_single(sequence_writer *w, int v, LLVMValueRef single) {
     LLVMBuildStore(w->g->builder, ir_splat(w->g, single, ir_vector(w->g, w->g->own.dtype[v])), w->g->value[v]);
 }
 
 /* What an earlier loop has made stands in that one's place. */
-void stage_set_load(stage_writer *w, int k) {
+void sequence_set_load(sequence_writer *w, int k) {
     generator *g = w->g;
     const lazy_load *load = &g->loop->loads[k];
     LLVMTypeRef type = ir_vector(g, g->own.dtype[k]);
@@ -99,5 +99,5 @@ void stage_set_load(stage_writer *w, int k) {
     if (from)
         LLVMBuildStore(g->builder, LLVMBuildLoad2(g->builder, type, from, ""), g->value[k]);
     else
-        stage_set_single(w, k, ir_load_single(g, g->own.base[k], g->own.dtype[k]));
+        sequence_set_single(w, k, ir_load_single(g, g->own.base[k], g->own.dtype[k]));
 }

@@ -1,17 +1,17 @@
-/* turns_apart.c: a small kernel as maps of single elements. So its loads and stores may lead anywhere, and a reduction
- * is the maps of its tree (lazy/loop/tree.h), of which one leaf is enough here.
+/* lower_scalars.c: a small kernel as maps of single elements. So loads and stores may lead anywhere, and a reduction is
+ * the maps of its tree (lazy/loop/tree.h), of which one leaf is enough here.
  */
-#include "lazy/control/turns_maker.h"
+#include "lazy/control/lower_registers.h"
 
 /* The most elements of a kernel. */
 enum { ELEMENTS = 64 };
 
 typedef struct taker { /* a kernel that is taken apart */
-    turns_maker *m;
+    lower_registers *m;
     const body_item *item;
     const lazy_kernel *kernel;
     int64_t size, length; /* elements; of a row */
-    int32_t *values;      /* by value and element; TURNS_NO_VALUE: not there yet */
+    int32_t *values;      /* by value and element; LOWER_NO_VALUE: not there yet */
 } taker;
 
 /* Where a map leads to from element e of a box. */
@@ -26,15 +26,15 @@ static int64_t place_of(int naxes, const int64_t *shape, const lazy_wide_map *ma
 
 static int32_t read_element(const taker *t, const lazy_load *load, int64_t e) {
     if (load->kind == LAZY_LOAD_SCALAR)
-        return maker_number(t->m, t->item, load);
+        return registers_number(t->m, t->item, load);
     int64_t place = place_of(t->kernel->ndim, t->kernel->shape, &load->read, e);
     if (load->kind == LAZY_LOAD_IOTA)
-        return maker_iota(t->m, load->dtype, place, 1, (int64_t[]){1}, (int64_t[]){0}, 1);
+        return registers_iota(t->m, load->dtype, place, 1, (int64_t[]){1}, (int64_t[]){0}, 1);
     if (load->kind == LAZY_LOAD_BUFFER)
-        return maker_read(t->m, maker_place(t->m, t->item, load->slot, place * neap_dtype_bytes(load->dtype)),
-                          load->dtype, 1);
-    turns_refuse(&t->m->parts, "its turns take elements at places that are data");
-    return TURNS_NO_VALUE;
+        return registers_read(t->m, registers_place(t->m, t->item, load->slot, place * neap_dtype_bytes(load->dtype)),
+                              load->dtype, 1);
+    lower_refuse(&t->m->parts, "its turns take elements at places that are data");
+    return LOWER_NO_VALUE;
 }
 
 /* ---- Reductions -------------------------------------------------------------------------------------------------- */
@@ -43,21 +43,21 @@ static int32_t reduce_row(const taker *t, const lazy_sink *sink, const int32_t *
     int op = lazy_combines(sink->op, sink->dtype);
     int32_t lane[LAZY_LANES];
     if (op < 0 || !native_has(op, sink->dtype, sink->dtype)) {
-        turns_refuse(&t->m->parts, "its turns do more than maps and sums");
-        return TURNS_NO_VALUE;
+        lower_refuse(&t->m->parts, "its turns do more than maps and sums");
+        return LOWER_NO_VALUE;
     }
     for (int64_t e = 0; e < t->length; e++) {
         int32_t *to = &lane[e % LAZY_LANES];
         *to = e < LAZY_LANES ? elements[e]
-                             : maker_map(t->m, op, sink->dtype, sink->dtype, 2, (int32_t[]){*to, elements[e]});
-        if (*to == TURNS_NO_VALUE)
-            return TURNS_NO_VALUE;
+                             : registers_map(t->m, op, sink->dtype, sink->dtype, 2, (int32_t[]){*to, elements[e]});
+        if (*to == LOWER_NO_VALUE)
+            return LOWER_NO_VALUE;
     }
     LOOP_EACH_HALF(half) {
         for (int l = 0; l < half && l + half < loop_lanes(t->length); l++) {
-            lane[l] = maker_map(t->m, op, sink->dtype, sink->dtype, 2, (int32_t[]){lane[l], lane[l + half]});
-            if (lane[l] == TURNS_NO_VALUE)
-                return TURNS_NO_VALUE;
+            lane[l] = registers_map(t->m, op, sink->dtype, sink->dtype, 2, (int32_t[]){lane[l], lane[l + half]});
+            if (lane[l] == LOWER_NO_VALUE)
+                return LOWER_NO_VALUE;
         }
     }
     return lane[0];
@@ -67,7 +67,7 @@ static int32_t reduce_row(const taker *t, const lazy_sink *sink, const int32_t *
 static bool make_ready(taker *t, int value) {
     const lazy_kernel *kernel = t->kernel;
     int32_t *to = t->values + value * t->size;
-    if (value >= kernel->nloads || kernel->loads[value].kind != LAZY_LOAD_RESULT || *to != TURNS_NO_VALUE)
+    if (value >= kernel->nloads || kernel->loads[value].kind != LAZY_LOAD_RESULT || *to != LOWER_NO_VALUE)
         return true;
     const lazy_sink *sink = &kernel->sinks[kernel->loads[value].slot];
     if (!make_ready(t, sink->value))
@@ -76,7 +76,7 @@ static bool make_ready(taker *t, int value) {
         int32_t result = reduce_row(t, sink, t->values + sink->value * t->size + row);
         for (int64_t e = 0; e < t->length; e++)
             to[row + e] = result;
-        if (result == TURNS_NO_VALUE)
+        if (result == LOWER_NO_VALUE)
             return false;
     }
     return true;
@@ -93,7 +93,7 @@ static bool add_ins(taker *t, int k) {
         int32_t arg[3] = {0};
         for (int a = 0; a < ins->narg; a++)
             arg[a] = t->values[ins->arg[a] * t->size + e];
-        done = (to[e] = maker_map(t->m, ins->op, ins->dtype, ins->result, ins->narg, arg)) != TURNS_NO_VALUE;
+        done = (to[e] = registers_map(t->m, ins->op, ins->dtype, ins->result, ins->narg, arg)) != LOWER_NO_VALUE;
     }
     return done;
 }
@@ -106,25 +106,25 @@ static bool add_sink(taker *t, const lazy_sink *sink) {
         int32_t value = sink->kind == LAZY_SINK_REDUCE ? reduce_row(t, sink, from + e) : from[e];
         int64_t place = each ? place_of(kernel->ndim, kernel->shape, &sink->write, e)
                              : place_of(kernel->nkept, kernel->shape, &sink->write, e / t->length);
-        turns_place to = maker_place(t->m, t->item, sink->slot, place * neap_dtype_bytes(sink->dtype));
-        done = value != TURNS_NO_VALUE && maker_write(t->m, to, 0, value, 1);
+        lower_place to = registers_place(t->m, t->item, sink->slot, place * neap_dtype_bytes(sink->dtype));
+        done = value != LOWER_NO_VALUE && registers_write(t->m, to, 0, value, 1);
     }
     return done;
 }
 
-bool maker_add_apart(turns_maker *m, const body_item *item) {
+bool registers_add_apart(lower_registers *m, const body_item *item) {
     const lazy_kernel *kernel = item->kernel;
-    taker t = {.m = m, .item = item, .kernel = kernel, .size = maker_size(kernel)};
+    taker t = {.m = m, .item = item, .kernel = kernel, .size = registers_size(kernel)};
     t.length = loop_elements(kernel->shape, kernel->nkept, kernel->ndim);
     if (t.size < 1 || t.size > ELEMENTS)
-        return turns_refuse(&m->parts, "its turns do too much");
+        return lower_refuse(&m->parts, "its turns do too much");
     size_t values = (size_t)(kernel->nloads + kernel->nins + 1) * (size_t)t.size;
-    bool done = (t.values = malloc(values * sizeof *t.values)) || turns_refuse(&m->parts, "out of memory");
+    bool done = (t.values = malloc(values * sizeof *t.values)) || lower_refuse(&m->parts, "out of memory");
     for (size_t k = 0; k < values && done; k++)
-        t.values[k] = TURNS_NO_VALUE;
+        t.values[k] = LOWER_NO_VALUE;
     for (int k = 0; k < kernel->nloads && done; k++)
         for (int64_t e = 0; e < t.size && kernel->loads[k].kind != LAZY_LOAD_RESULT && done; e++)
-            done = (t.values[k * t.size + e] = read_element(&t, &kernel->loads[k], e)) != TURNS_NO_VALUE;
+            done = (t.values[k * t.size + e] = read_element(&t, &kernel->loads[k], e)) != LOWER_NO_VALUE;
     for (int k = 0; k < kernel->nins && done; k++)
         done = add_ins(&t, k);
     for (int k = 0; k < kernel->nsinks && done; k++)

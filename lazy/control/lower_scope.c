@@ -1,9 +1,9 @@
-/* turns_scope.c: addresses of bodies inside each other (turns_scope.h). */
-#include "lazy/control/turns_scope.h"
+/* lower_scope.c: addresses of bodies inside each other (lower_scope.h). */
+#include "lazy/control/lower_scope.h"
 
-turns_scope turns_scope_inside(const turns_scope *outer, const body_item *node, int b) {
+lower_scope lower_scope_inside(const lower_scope *outer, const body_item *node, int b) {
     int64_t data = (int64_t)(body_round(outer->body->scratch) + node->inner->second);
-    return (turns_scope){
+    return (lower_scope){
         .body = node->inner->bodies[b], .scratch = outer->scratch + data, .outer = outer, .node = node};
 }
 
@@ -18,13 +18,13 @@ static int64_t move_of(const lazy_runner *runner, const lazy_body *body, const b
     return runner->reverse ? -bytes : bytes;
 }
 
-turns_place turns_scope_place(const lazy_runner *runner, const turns_scope *in, body_address a) {
+lower_place lower_scope_place(const lazy_runner *runner, const lower_scope *in, body_address a) {
     for (; in->outer; in = in->outer) {
         const lazy_runner *inner = in->node->inner;
         int64_t offset = a.offset;
         if (a.from == BODY_BUFFER)
-            return (turns_place){
-                .from = TURNS_BUFFER, .address.offset = offset, .buffer = in->body->buffers.at[a.index]};
+            return (lower_place){
+                .from = LOWER_BUFFER, .address.offset = offset, .buffer = in->body->buffers.at[a.index]};
         if (a.from == BODY_SCRATCH) {
             a.offset += in->scratch;
             while (in->outer)
@@ -36,11 +36,11 @@ turns_place turns_scope_place(const lazy_runner *runner, const turns_scope *in, 
         a = in->outer->body->pointers.at[in->node->first + k];
         a.offset += offset;
     }
-    return (turns_place){
-        .from = TURNS_ADDRESS, .which = in->which, .address = a, .move = move_of(runner, in->body, &a)};
+    return (lower_place){
+        .from = LOWER_ADDRESS, .which = in->which, .address = a, .move = move_of(runner, in->body, &a)};
 }
 
-bool turns_place_same(const turns_place *a, const turns_place *b) {
+bool lower_place_same(const lower_place *a, const lower_place *b) {
     return a->from == b->from && a->which == b->which && a->address.from == b->address.from &&
            a->address.index == b->address.index && a->address.offset == b->address.offset && a->buffer == b->buffer;
 }

@@ -1,71 +1,71 @@
-/* turns_parts.c: gathering a sequence of loops, and asking for its code (turns_parts.h). */
-#include "lazy/control/turns_parts.h"
+/* lower_parts.c: gathering a sequence of loops, and asking for its code (lower_parts.h). */
+#include "lazy/control/lower_parts.h"
 
 #include <stdio.h>
 
 #include "lazy/loop/verify.h"
 
-bool turns_refuse(turns_parts *parts, const char *why) {
+bool lower_refuse(lower_parts *parts, const char *why) {
     parts->why = parts->why ? parts->why : why;
     return false;
 }
 
-bool turns_pushed(turns_parts *parts, int status) {
-    return status == 0 || turns_refuse(parts, "out of memory");
+bool lower_pushed(lower_parts *parts, int status) {
+    return status == 0 || lower_refuse(parts, "out of memory");
 }
 
-int turns_dtype_of(const turns_parts *parts, int32_t value) {
+int lower_dtype_of(const lower_parts *parts, int32_t value) {
     return value < 0 ? parts->loads.at[~value].dtype : parts->ins.at[value].result;
 }
 
 /* ---- Constants --------------------------------------------------------------------------------------------------- */
-bool turns_add_constant(turns_parts *parts, int64_t bytes, turns_place *place) {
+bool lower_add_constant(lower_parts *parts, int64_t bytes, lower_place *place) {
     const int64_t offset = parts->constants.n * (int64_t)sizeof(lazy_scalar);
-    if (bytes > TURNS_CONSTANT_BYTES)
-        return turns_refuse(parts, "its turns count too far");
-    *place = (turns_place){.from = TURNS_CONSTANT, .address.offset = offset};
+    if (bytes > LOWER_CONSTANT_BYTES)
+        return lower_refuse(parts, "its turns count too far");
+    *place = (lower_place){.from = LOWER_CONSTANT, .address.offset = offset};
     for (int64_t k = 0; k * (int64_t)sizeof(lazy_scalar) < bytes; k++)
-        if (!turns_pushed(parts, lazy_push(&parts->constants, (lazy_scalar){0})))
+        if (!lower_pushed(parts, lazy_push(&parts->constants, (lazy_scalar){0})))
             return false;
     return true;
 }
 
-bool turns_add_iota(turns_parts *parts, int dtype, int64_t first, int naxes, const int64_t *shape,
-                    const int64_t *stride, int64_t n, turns_place *place) {
+bool lower_add_iota(lower_parts *parts, int dtype, int64_t first, int naxes, const int64_t *shape,
+                    const int64_t *stride, int64_t n, lower_place *place) {
     if (dtype >= NEAP_DTYPE_C64)
-        return turns_refuse(parts, "its turns have complex numbers");
-    if (!turns_add_constant(parts, n * neap_dtype_bytes(dtype), place))
+        return lower_refuse(parts, "its turns have complex numbers");
+    if (!lower_add_constant(parts, n * neap_dtype_bytes(dtype), place))
         return false;
-    vm_iota(dtype, turns_constant_at(parts, place), first, naxes, shape, stride, 0, n);
+    vm_iota(dtype, lower_constant_at(parts, place), first, naxes, shape, stride, 0, n);
     return true;
 }
 
-bool turns_find_number(turns_parts *parts, const turns_scope *in, const body_item *item, const lazy_load *load,
-                       turns_place *place, int *dtype) {
+bool lower_find_number(lower_parts *parts, const lower_scope *in, const body_item *item, const lazy_load *load,
+                       lower_place *place, int *dtype) {
     const int32_t index = item->step->first_number + load->slot;
     const body_number *number = &in->body->numbers[index];
     *dtype = load->dtype;
     if (!in->outer) {
-        *place = (turns_place){.from = TURNS_NUMBER, .which = in->which, .address.index = index};
+        *place = (lower_place){.from = LOWER_NUMBER, .which = in->which, .address.index = index};
         return true;
     }
     if (number->input >= 0) {
         *dtype = NEAP_DTYPE_F64;
-        *place = turns_scope_place(parts->runner, in, (body_address){BODY_INPUT, number->input, 0});
+        *place = lower_scope_place(parts->runner, in, (body_address){BODY_INPUT, number->input, 0});
         return true;
     }
-    if (!turns_add_constant(parts, (int64_t)sizeof number->value, place))
+    if (!lower_add_constant(parts, (int64_t)sizeof number->value, place))
         return false;
-    *turns_constant_at(parts, place) = number->value;
+    *lower_constant_at(parts, place) = number->value;
     return true;
 }
 
 /* ---- The sequence ------------------------------------------------------------------------------------------------ */
 /* A value as it is numbered in a sequence; in its loop, if that is given. */
-static int32_t number_of(const turns_parts *parts, int32_t value, const turns_loop *of) {
-    turns_loop before = {0};
+static int32_t number_of(const lower_parts *parts, int32_t value, const lower_loop *of) {
+    lower_loop before = {0};
     for (int64_t k = 0;; before = parts->loops.at[k++]) {
-        const turns_loop *loop = &parts->loops.at[k];
+        const lower_loop *loop = &parts->loops.at[k];
         if (value < 0 ? ~value >= loop->loads : value >= loop->ins)
             continue;
         int64_t number = value < 0 ? ~value - before.loads : loop->loads - before.loads + value - before.ins;
@@ -74,7 +74,7 @@ static int32_t number_of(const turns_parts *parts, int32_t value, const turns_lo
 }
 
 /* The loop behind `before`, whose values are numbered from now on. */
-static lazy_kernel loop_of(turns_parts *parts, const turns_loop *before, const turns_loop *loop) {
+static lazy_kernel loop_of(lower_parts *parts, const lower_loop *before, const lower_loop *loop) {
     lazy_kernel made = {.ndim = loop->ndim, .nkept = loop->nkept, .shape = {loop->shape[0], loop->shape[1]}};
     made.nloads = (int)(loop->loads - before->loads), made.loads = parts->loads.at + before->loads;
     made.nins = (int)(loop->ins - before->ins), made.ins = parts->ins.at + before->ins;
@@ -93,7 +93,7 @@ static lazy_kernel loop_of(turns_parts *parts, const turns_loop *before, const t
     return made;
 }
 
-native_unit *turns_want(turns_parts *parts, loop_sequence sequence) {
+native_unit *lower_want(lower_parts *parts, loop_sequence sequence) {
     lazy_kernel *loops;
     int32_t *moves;
     if (!LAZY_ARENA(LAZY_PART(loops, parts->loops.n), LAZY_PART(moves, parts->places.n)))
@@ -103,8 +103,8 @@ native_unit *turns_want(turns_parts *parts, loop_sequence sequence) {
         *carry = (loop_carry){number_of(parts, carry->load, NULL), number_of(parts, carry->next, NULL)};
     }
     if (sequence.in_registers)
-        sequence.truth = sequence.truth == TURNS_NO_VALUE ? -1 : number_of(parts, sequence.truth, NULL);
-    turns_loop before = {0};
+        sequence.truth = sequence.truth == LOWER_NO_VALUE ? -1 : number_of(parts, sequence.truth, NULL);
+    lower_loop before = {0};
     for (int64_t k = 0; k < parts->loops.n; before = parts->loops.at[k++])
         loops[k] = loop_of(parts, &before, &parts->loops.at[k]);
     for (int64_t k = 0; k < parts->places.n; k++)
@@ -123,7 +123,7 @@ native_unit *turns_want(turns_parts *parts, loop_sequence sequence) {
     return unit;
 }
 
-void turns_parts_free(turns_parts *parts) {
+void lower_parts_free(lower_parts *parts) {
     lazy_vector_free(&parts->loads);
     lazy_vector_free(&parts->ins);
     lazy_vector_free(&parts->sinks);

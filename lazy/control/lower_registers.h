@@ -1,5 +1,5 @@
-/* turns_maker.h: what makes one loop in registers of the bodies of a loop. Private to turns_maker.c, which leads, to
- * turns_apart.c and to turns.c.
+/* lower_registers.h: what makes one loop in registers of the bodies of a loop. Private to lower_registers.c, which
+ * leads, to lower_scalars.c, lower_select.c and lower.c.
  *
  * Steps are gone through in order. What a place in memory *holds* is known by its address: the value that was stored
  * there, and of how many elements. Other places do not change while the loop runs, or move with the turns: loads read
@@ -11,19 +11,19 @@
  * each element of an array is a value of its own, and each map is done for each of them. Then turns may read arrays as
  * they like, reduce them, and put them together from pieces, if all of it are few maps.
  */
-#ifndef LAZY_TURNS_MAKER_H
-#define LAZY_TURNS_MAKER_H
+#ifndef LAZY_LOWER_REGISTERS_H
+#define LAZY_LOWER_REGISTERS_H
 
-#include "lazy/control/turns_parts.h"
+#include "lazy/control/lower_parts.h"
 
 typedef struct held { /* what lies at a place */
-    turns_place place;
+    lower_place place;
     int32_t value;
     int64_t size; /* elements */
 } held;
 
 typedef struct left { /* what a turn leaves in memory */
-    turns_place place;
+    lower_place place;
     int32_t value;
     bool wide;
 } left;
@@ -33,10 +33,10 @@ typedef struct carried { /* a load that is another value in the next turn: a car
     int64_t offset, size; /* bytes; elements */
 } carried;
 
-typedef struct turns_maker {
-    turns_parts parts; /* without sinks */
+typedef struct lower_registers {
+    lower_parts parts; /* without sinks */
     bool apart;
-    const turns_scope *in;        /* the body that is gone through */
+    const lower_scope *in;        /* the body that is gone through */
     int64_t n;                    /* elements of what has more than one */
     int64_t time;                 /* what a turn takes of which elements are taken apart */
     bool computes;                /* there are functions */
@@ -44,38 +44,38 @@ typedef struct turns_maker {
     LAZY_VECTOR(carried) carries; /* the first loads */
     LAZY_VECTOR(held) held;
     LAZY_VECTOR(left) left;
-} turns_maker;
+} lower_registers;
 
 /* Goes through the bodies. false: the loop has no such code, or there is no memory, as m->parts.why says. */
-bool maker_run(turns_maker *m);
-void maker_free(turns_maker *m);
+bool registers_run(lower_registers *m);
+void registers_free(lower_registers *m);
 
-/* ---- For turns_apart.c ------------------------------------------------------------------------------------------- */
+/* ---- For lower_scalars.c ----------------------------------------------------------------------------------------- */
 /* Where pointer `slot` of an item leads to, some bytes on. */
-static inline turns_place maker_place(const turns_maker *m, const body_item *item, int slot, int64_t offset) {
-    return turns_scope_pointer(m->parts.runner, m->in, item, slot, offset);
+static inline lower_place registers_place(const lower_registers *m, const body_item *item, int slot, int64_t offset) {
+    return lower_scope_pointer(m->parts.runner, m->in, item, slot, offset);
 }
 /* What is read there: one element, or `size`. */
-int32_t maker_read(turns_maker *m, turns_place place, int dtype, int64_t size);
+int32_t registers_read(lower_registers *m, lower_place place, int dtype, int64_t size);
 /* `offset`: of what is written in all. */
-bool maker_write(turns_maker *m, turns_place place, int64_t offset, int32_t value, int64_t size);
+bool registers_write(lower_registers *m, lower_place place, int64_t offset, int32_t value, int64_t size);
 /* A SCALAR load. */
-int32_t maker_number(turns_maker *m, const body_item *item, const lazy_load *load);
+int32_t registers_number(lower_registers *m, const body_item *item, const lazy_load *load);
 /* The numbers of an IOTA, as vm_iota writes them. */
-int32_t maker_iota(turns_maker *m, int dtype, int64_t first, int naxes, const int64_t *shape, const int64_t *stride,
-                   int64_t n);
+int32_t registers_iota(lower_registers *m, int dtype, int64_t first, int naxes, const int64_t *shape,
+                       const int64_t *stride, int64_t n);
 /* A map of these operands. */
-int32_t maker_map(turns_maker *m, int op, int dtype, int result, int narg, const int32_t *arg);
-static inline int64_t maker_size(const lazy_kernel *kernel) {
+int32_t registers_map(lower_registers *m, int op, int dtype, int result, int narg, const int32_t *arg);
+static inline int64_t registers_size(const lazy_kernel *kernel) {
     return loop_elements(kernel->shape, 0, kernel->ndim);
 }
 
 /* Goes through a body. */
-bool maker_add_body(turns_maker *m, const turns_scope *in);
+bool registers_add_body(lower_registers *m, const lower_scope *in);
 
-/* turns_select.c: a node with branches. */
-bool maker_add_branches(turns_maker *m, const body_item *item);
-/* turns_apart.c: a kernel, element by element. */
-bool maker_add_apart(turns_maker *m, const body_item *item);
+/* lower_select.c: a node with branches. */
+bool registers_add_branches(lower_registers *m, const body_item *item);
+/* lower_scalars.c: a kernel, element by element. */
+bool registers_add_apart(lower_registers *m, const body_item *item);
 
 #endif

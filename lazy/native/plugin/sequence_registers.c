@@ -1,4 +1,4 @@
-/* plugin/turns.c: the function of a sequence in registers (lazy/loop/sequence.h).
+/* plugin/sequence_registers.c: the function of a sequence in registers (lazy/loop/sequence.h).
  *
  * Element e of a turn depends on nothing but element e of the turn before, and on single elements. So the loops change
  * places: a group of blocks goes through all turns before the next group, and what it carries stays in registers:
@@ -39,7 +39,7 @@ static int64_t extent_of(const generator *g) {
     return g->body->loops->shape[0];
 }
 
-int ir_turns_blocks(const generator *g) {
+int ir_registers_blocks(const generator *g) {
     const int nins = g->body->loops->nins, most = nins <= FEW_INS ? BLOCKS : nins <= MANY_INS ? BLOCKS / 2 : 1;
     const int64_t needed = extent_of(g) ? (extent_of(g) + g->lanes - 1) / g->lanes : most;
     return needed < most ? (int)needed : most;
@@ -267,7 +267,7 @@ static void build(writer *w) {
     LLVMBuildRet(B, LLVMBuildLoad2(B, g->word, count, ""));
 }
 
-bool ir_build_turns(generator *g) {
+bool ir_write_registers(generator *g) {
     const int loads = g->loop->nloads;
     writer w = {.g = g, .sequence = g->body->sequence};
     if (!LAZY_ARENA(LAZY_PART(w.next, loads + 1), LAZY_PART(w.first, loads), LAZY_PART(w.after, loads * g->blocks),

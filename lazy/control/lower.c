@@ -1,29 +1,29 @@
-/* control/turns.c: when the turns of a loop become machine code (turns.h has the picture). */
-#include "lazy/control/turns.h"
+/* control/lower.c: when the turns of a loop become machine code (lower.h has the picture). */
+#include "lazy/control/lower.h"
 
 #include <stdio.h>
 
-#include "lazy/control/turns_maker.h"
-#include "lazy/control/turns_stages.h"
+#include "lazy/control/lower_memory.h"
+#include "lazy/control/lower_registers.h"
 
 /* ns between two looks for an interrupt, and the most turns. */
 enum { SLICE = 10 * 1000 * 1000, SLICE_TURNS = 1 << 16 };
 
 /* ---- Code -------------------------------------------------------------------------------------------------------- */
 /* The code of a sequence, or NULL; what has been gathered for it is copied, or is of no use any more. */
-static turns_code *code_new(turns_parts *parts, loop_sequence sequence, int64_t n) {
+static lower_code *code_new(lower_parts *parts, loop_sequence sequence, int64_t n) {
     const lazy_runner *runner = parts->runner;
-    native_unit *unit = turns_want(parts, sequence);
-    turns_code *code;
-    turns_place *places;
+    native_unit *unit = lower_want(parts, sequence);
+    lower_code *code;
+    lower_place *places;
     lazy_scalar *constants;
-    turns_call *calls;
+    lower_call *calls;
     if (!unit || !LAZY_ARENA(LAZY_PART(code, 1), LAZY_PART(places, parts->places.n + 1),
                              LAZY_PART(constants, parts->constants.n + 1), LAZY_PART(calls, parts->calls.n + 1))) {
         native_drop(unit);
         return NULL;
     }
-    *code = (turns_code){.unit = unit, .in_registers = sequence.in_registers, .nplaces = (int)parts->places.n, .n = n};
+    *code = (lower_code){.unit = unit, .in_registers = sequence.in_registers, .nplaces = (int)parts->places.n, .n = n};
     code->places = places, code->constants = constants, code->calls = calls;
     if (parts->places.n)
         memcpy(places, parts->places.at, (size_t)parts->places.n * sizeof *places);
@@ -41,50 +41,50 @@ static turns_code *code_new(turns_parts *parts, loop_sequence sequence, int64_t 
 }
 
 /* The code of turns in registers. NULL: there is none, and *why says why not. */
-static turns_code *make_in_registers(const lazy_runner *runner, bool apart, const char **why) {
-    turns_maker m = {.parts.runner = runner, .apart = apart, .n = 1};
-    turns_code *made = NULL;
-    if (maker_run(&m))
+static lower_code *make_in_registers(const lazy_runner *runner, bool apart, const char **why) {
+    lower_registers m = {.parts.runner = runner, .apart = apart, .n = 1};
+    lower_code *made = NULL;
+    if (registers_run(&m))
         made = code_new(&m.parts, (loop_sequence){.in_registers = true, .head = m.head, .truth = m.condition}, m.n);
     *why = m.parts.why ? m.parts.why : "out of memory";
-    maker_free(&m);
+    registers_free(&m);
     return made;
 }
 
 /* The same of turns through memory. */
-static turns_code *make_through_memory(const lazy_runner *runner, const char **why) {
-    turns_stager s = {.parts.runner = runner};
-    turns_code *made = NULL;
-    if (stager_run(&s))
+static lower_code *make_through_memory(const lazy_runner *runner, const char **why) {
+    lower_memory s = {.parts.runner = runner};
+    lower_code *made = NULL;
+    if (memory_run(&s))
         made = code_new(&s.parts, (loop_sequence){.head = s.head, .truth = s.truth}, 0);
     *why = s.parts.why ? s.parts.why : "out of memory";
-    stager_free(&s);
+    memory_free(&s);
     return made;
 }
 
 /* ---- When -------------------------------------------------------------------------------------------------------- */
 static void ask(const lazy_runner *runner) {
-    body_turns *turns = runner->turns;
+    body_code *turns = runner->code;
     const char *other;
-    int expected = TURNS_COLD;
-    if (!atomic_compare_exchange_strong(&turns->state, &expected, TURNS_ASKED))
+    int expected = LOWER_COLD;
+    if (!atomic_compare_exchange_strong(&turns->state, &expected, LOWER_ASKED))
         return;
-    turns_code *code = NULL;
+    lower_code *code = NULL;
     if (runner->effects)
         turns->never = "its turns have effects";
     else if (!(code = make_in_registers(runner, false, &other)) && !(code = make_in_registers(runner, true, &other)))
         code = make_through_memory(runner, &turns->never);
     atomic_store_explicit(&turns->code, code, memory_order_release);
     if (!code)
-        atomic_store_explicit(&turns->state, TURNS_NEVER, memory_order_release);
+        atomic_store_explicit(&turns->state, LOWER_NEVER, memory_order_release);
 }
 
-static turns_state state_of(body_turns *turns) {
-    turns_state state = (turns_state)atomic_load_explicit(&turns->state, memory_order_acquire);
-    const turns_code *code = atomic_load_explicit(&turns->code, memory_order_acquire);
-    if (state != TURNS_ASKED || !code || native_state_of(code->unit) == NATIVE_WAITS)
+static lower_state state_of(body_code *turns) {
+    lower_state state = (lower_state)atomic_load_explicit(&turns->state, memory_order_acquire);
+    const lower_code *code = atomic_load_explicit(&turns->code, memory_order_acquire);
+    if (state != LOWER_ASKED || !code || native_state_of(code->unit) == NATIVE_WAITS)
         return state;
-    state = native_state_of(code->unit) == NATIVE_READY ? TURNS_READY : TURNS_FAILED;
+    state = native_state_of(code->unit) == NATIVE_READY ? LOWER_READY : LOWER_FAILED;
     atomic_store_explicit(&turns->state, state, memory_order_release);
     return state;
 }
@@ -94,30 +94,30 @@ static _Atomic int64_t *spent_of(const lazy_runner *runner) {
     return &runner->bodies[control_giver(runner->kind)]->plan->spent;
 }
 
-const turns_code *turns_now(const lazy_runner *runner, int64_t turns) {
+const lower_code *lower_now(const lazy_runner *runner, int64_t turns) {
     enum { TURN = 50 }; /* ns that a turn takes besides its steps */
-    body_turns *t = runner->turns;
-    if (atomic_load_explicit(&t->state, memory_order_relaxed) == TURNS_COLD) {
+    body_code *t = runner->code;
+    if (atomic_load_explicit(&t->state, memory_order_relaxed) == LOWER_COLD) {
         int64_t cost = TURN;
         for (int p = 0; p < runner->nbodies; p++)
             cost += runner->bodies[p]->cost;
         if (vm_tier_asks(atomic_fetch_add_explicit(spent_of(runner), cost * turns, memory_order_relaxed)))
             ask(runner);
     }
-    return state_of(t) == TURNS_READY ? atomic_load_explicit(&t->code, memory_order_acquire) : NULL;
+    return state_of(t) == LOWER_READY ? atomic_load_explicit(&t->code, memory_order_acquire) : NULL;
 }
 
-void turns_begin(const lazy_runner *runner) {
+void lower_begin(const lazy_runner *runner) {
     if (!vm_tier_is_code())
         return;
     ask(runner);
-    const turns_code *code = atomic_load(&runner->turns->code);
+    const lower_code *code = atomic_load(&runner->code->code);
     if (code)
         native_await(code->unit);
 }
 
-void turns_free(body_turns *turns) {
-    turns_code *code = turns ? atomic_load(&turns->code) : NULL;
+void lower_free(body_code *turns) {
+    lower_code *code = turns ? atomic_load(&turns->code) : NULL;
     if (code)
         native_drop(code->unit);
     free(code);
@@ -125,8 +125,8 @@ void turns_free(body_turns *turns) {
 }
 
 const char *control_runner_why(const lazy_runner *runner, char *text, size_t capacity) {
-    body_turns *turns = runner->turns;
-    turns_state state = turns ? state_of(turns) : TURNS_READY;
+    body_code *turns = runner->code;
+    lower_state state = turns ? state_of(turns) : LOWER_READY;
     *text = '\0';
     if (runner->selects)
         snprintf(text, capacity, "all its branches are computed, and the results of one are taken");
@@ -135,17 +135,17 @@ const char *control_runner_why(const lazy_runner *runner, char *text, size_t cap
                  runner->launches == 1 ? "" : "es", runner->waits ? ", some for what the host has to see" : "");
     else if (!body_is_on_host(runner) && runner->waits)
         snprintf(text, capacity, "the host waits for its index");
-    else if (state == TURNS_COLD)
+    else if (state == LOWER_COLD)
         vm_tier_why(atomic_load(spent_of(runner)), text, capacity);
-    else if (state == TURNS_ASKED)
+    else if (state == LOWER_ASKED)
         snprintf(text, capacity, "its native code is being made");
-    else if (state == TURNS_FAILED)
+    else if (state == LOWER_FAILED)
         snprintf(text, capacity, "no native code: %s", native_failure(atomic_load(&turns->code)->unit));
-    else if (state == TURNS_NEVER)
+    else if (state == LOWER_NEVER)
         snprintf(text, capacity, "no native code of its own: %s", turns->never);
     return text;
 }
 
 bool control_runner_is_native(const lazy_runner *runner) {
-    return runner->turns && state_of(runner->turns) == TURNS_READY;
+    return runner->code && state_of(runner->code) == LOWER_READY;
 }
