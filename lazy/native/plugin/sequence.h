@@ -1,7 +1,7 @@
 /* sequence.h: what the files share that write the function of a sequence through memory (sequence.c has the picture).
  *
  *      sequence_values.c   phases, loops of IR, places, and what stands in them
- *      sequence_rows.c     rows of maps and reductions
+ *      sequence_maps.c     rows of maps and reductions
  *      sequence_columns.c  the same rows, reduced down their columns
  */
 #ifndef LAZY_NATIVE_PLUGIN_SEQUENCE_H
@@ -83,7 +83,7 @@ void sequence_set_single(sequence_writer *w, int v, LLVMValueRef single);
 /* Makes a load that is one for the row the value of block 0. */
 void sequence_set_load(sequence_writer *w, int k);
 
-/* ---- sequence_rows.c --------------------------------------------------------------------------------------------- */
+/* ---- sequence_maps.c --------------------------------------------------------------------------------------------- */
 void sequence_write_maps(sequence_writer *w);
 /* Stores what phase p has made of a block that begins at element i. */
 void sequence_store_block(sequence_writer *w, int p, LLVMValueRef i, LLVMValueRef mask);

@@ -1,4 +1,4 @@
-/* sequence_rows.c: loops of rows.
+/* sequence_maps.c: loops of rows.
  *
  * Rows of elements are gone through in *phases*: what depends on a reduction of the row is of a later one than what is
  * reduced. In each phase single elements come first, then the elements of the row, block by block:
