@@ -22,11 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <llvm-c/Error.h>
 #include <llvm-c/ErrorHandling.h>
-#include <llvm-c/Target.h>
-#include <llvm-c/TargetMachine.h>
-#include <llvm-c/Transforms/PassBuilder.h>
 #include <llvm/Config/llvm-config.h>
 
 #include "engine/device.h"
@@ -34,13 +30,11 @@
 #include "lazy/dtype/dtype.h"
 #include "lazy/native/plugin/generator.h"
 #include "lazy/native/plugin/gpu.h"
-#include "lazy/native/plugin/link.h"
 #include "lazy/native/plugin/memory.h"
+#include "lazy/native/plugin/target.h"
 #include "ops_gen.h"
 
 #include "native_gen.h"
-
-static const neap_plugin_host *host;
 
 LLVMTypeRef ir_element(generator *g, int dtype) {
     static const struct {
@@ -381,17 +375,8 @@ static int link_rows(generator *g, const native_bitcode *set) {
                 dtypes[ir_dtype_of(ir_fold_name(loop, &loop->sinks[k]))] = true;
     }
     if (dtypes[NEAP_DTYPE_COUNT])
-        return host->error(NEAP_E_INTERNAL, "no module for a row");
-    for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++)
-        if (dtypes[dtype] && !ir_link(g->module, &set->modules[dtype], is_needed, g))
-            return host->error(NEAP_E_INTERNAL, "damaged bitcode");
-    return NEAP_OK;
-}
-
-static void set_attribute(generator *g, LLVMValueRef function, const char *name) {
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(g->context, kind, 0));
+        return ir_host->error(NEAP_E_INTERNAL, "no module for a row");
+    return ir_link_rows(g->module, set, dtypes, is_needed, g);
 }
 
 static void set_text(generator *g, LLVMValueRef function, const char *name, const char *value) {
@@ -411,7 +396,7 @@ static void prepare_functions(generator *g, const native_bitcode *set) {
             LLVMSetLinkage(f, LLVMInternalLinkage);
         for (int k = 0; k < (int)(sizeof inlined / sizeof *inlined); k++)
             if (strncmp(LLVMGetValueName(f), inlined[k], strlen(inlined[k])) == 0)
-                set_attribute(g, f, "alwaysinline");
+                ir_set_attribute(f, "alwaysinline");
         LLVMAttributeRef features = LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                                                                   "target-features", strlen("target-features"));
         if (features && f != g->function)
@@ -419,58 +404,7 @@ static void prepare_functions(generator *g, const native_bitcode *set) {
     }
     set_text(g, g->function, "min-legal-vector-width", set->vector_bits);
     set_text(g, g->function, "prefer-vector-width", set->vector_bits);
-    set_attribute(g, g->function, "nounwind");
-}
-
-/* ---- Code -------------------------------------------------------------------------------------------------------- */
-static int emit(generator *g, LLVMTargetMachineRef machine, void **object, size_t *bytes) {
-    char *error = NULL;
-    LLVMMemoryBufferRef out;
-    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    /* What is written is a vector already, so little is left to do: the passes that look for more take longer than all
-     * the rest. */
-    LLVMErrorRef failed =
-        LLVMRunPasses(g->module, "globaldce,always-inline,globaldce,function(sroa,early-cse,instsimplify,simplifycfg)",
-                      machine, options);
-    LLVMDisposePassBuilderOptions(options);
-    if (failed) {
-        char *text = LLVMGetErrorMessage(failed);
-        int status = host->error(NEAP_E_INTERNAL, "LLVM: %s", text);
-        LLVMDisposeErrorMessage(text);
-        return status;
-    }
-    if (LLVMTargetMachineEmitToMemoryBuffer(machine, g->module, LLVMObjectFile, &error, &out)) {
-        int status = host->error(NEAP_E_INTERNAL, "LLVM: %s", error);
-        LLVMDisposeMessage(error);
-        return status;
-    }
-    *bytes = LLVMGetBufferSize(out);
-    *object = malloc(*bytes);
-    if (*object)
-        memcpy(*object, LLVMGetBufferStart(out), *bytes);
-    LLVMDisposeMemoryBuffer(out);
-    return *object ? NEAP_OK : host->error(NEAP_E_MEMORY, "no memory for machine code");
-}
-
-static LLVMTargetMachineRef machine;
-
-static int begin(void) {
-    char *error = NULL, *triple = LLVMGetDefaultTargetTriple();
-    LLVMTargetRef target;
-    LLVM_NATIVE_TARGETINFO();
-    LLVM_NATIVE_TARGET();
-    LLVM_NATIVE_TARGETMC();
-    LLVM_NATIVE_ASMPRINTER();
-    int status = NEAP_OK;
-    if (LLVMGetTargetFromTriple(triple, &target, &error)) {
-        status = host->error(NEAP_E_LIBRARY, "LLVM: %s", error);
-        LLVMDisposeMessage(error);
-    } else {
-        machine =
-            LLVMCreateTargetMachine(target, triple, "", "", LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
-    }
-    LLVMDisposeMessage(triple);
-    return status;
+    ir_set_attribute(g->function, "nounwind");
 }
 
 /* ---- Bodies ------------------------------------------------------------------------------------------------------ */
@@ -541,7 +475,7 @@ static int make_parts(generator *g, void **room) {
             LAZY_PART(g->all.base, places + 1), LAZY_PART(g->all.values, (size_t)g->blocks * (size_t)g->nvalues),
             LAZY_PART(g->all.dtype, g->nvalues), LAZY_PART(g->all.single, g->nvalues), LAZY_PART(g->all.lane, sinks),
             LAZY_PART(g->all.spare, sinks), LAZY_PART(g->all.leaves, sinks), LAZY_PART(g->all.idle, sinks)))
-        return host->error(NEAP_E_MEMORY, "no memory for a kernel's code");
+        return ir_host->error(NEAP_E_MEMORY, "no memory for a kernel's code");
     *room = g->all.base;
     for (int k = 0; k < b->nloops; k++) {
         ir_enter(g, k);
@@ -552,6 +486,8 @@ static int make_parts(generator *g, void **room) {
     return NEAP_OK;
 }
 
+static LLVMTargetMachineRef machine;
+
 static int write_body(generator *g, const native_bitcode *set, void **object, size_t *bytes) {
     const loop_sequence *sequence = g->body->sequence;
     int status = link_rows(g, set);
@@ -561,19 +497,19 @@ static int write_body(generator *g, const native_bitcode *set, void **object, si
     if (!sequence)
         build(g);
     else if (!(sequence->in_registers ? ir_write_registers(g) : ir_write_sequence(g)))
-        return host->error(NEAP_E_MEMORY, "no memory for a loop's code");
+        return ir_host->error(NEAP_E_MEMORY, "no memory for a loop's code");
     prepare_functions(g, set);
-    return emit(g, machine, object, bytes);
+    return ir_emit(IR_CPU, g->module, machine, object, bytes);
 }
 
 static int generate_body(const void *given, const char *isa, void **object, size_t *bytes) {
     const native_bitcode *set = native_bitcodes;
     void *room = NULL;
-    int status = machine ? NEAP_OK : begin();
+    int status = machine ? NEAP_OK : ir_machine_new(IR_CPU, NULL, &machine);
     while (set->isa && strcmp(set->isa, isa) != 0)
         set++;
     if (status || !set->isa)
-        return status ? status : host->error(NEAP_E_ARGUMENT, "no bitcode for %s", isa);
+        return status ? status : ir_host->error(NEAP_E_ARGUMENT, "no bitcode for %s", isa);
     generator g = {.body = given, .lanes = set->lanes, .context = LLVMContextCreate()};
     g.module = LLVMModuleCreateWithNameInContext("kernel", g.context);
     g.builder = LLVMCreateBuilderInContext(g.context);
@@ -603,12 +539,12 @@ static int guarded(int (*work)(const void *what, const char *target, void **out,
     volatile int status;
     pthread_mutex_lock(&mutex);
     if (broken) {
-        status = host->error(NEAP_E_LIBRARY, "LLVM has failed before: %s", memory_failure());
+        status = ir_host->error(NEAP_E_LIBRARY, "LLVM has failed before: %s", memory_failure());
     } else if (memory_is_short()) {
-        status = host->error(NEAP_E_MEMORY, "there was no memory for the generator");
+        status = ir_host->error(NEAP_E_MEMORY, "there was no memory for the generator");
     } else if (setjmp(back)) {
         broken = true;
-        status = host->error(NEAP_E_LIBRARY, "LLVM: %s", memory_failure());
+        status = ir_host->error(NEAP_E_LIBRARY, "LLVM: %s", memory_failure());
     } else {
         memory_begin(&back);
         LLVMInstallFatalErrorHandler(on_fatal);
@@ -638,9 +574,6 @@ static const neap_generator offered = {
 int neap_plugin_open(const neap_plugin_host *given) {
     if (given->abi != NEAP_DEVICE_ABI)
         return given->error(NEAP_E_LIBRARY, "made for interface %d, not %u", NEAP_DEVICE_ABI, (unsigned)given->abi);
-    host = given;
-#if defined(NATIVE_GPU)
-    gpu_host = given;
-#endif
-    return host->generator_register(&offered);
+    ir_host = given;
+    return ir_host->generator_register(&offered);
 }

@@ -10,15 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <llvm-c/Error.h>
 #include <llvm-c/Target.h>
-#include <llvm-c/TargetMachine.h>
-#include <llvm-c/Transforms/PassBuilder.h>
 
 #include "lazy/native/plugin/gpu_writer.h"
-#include "lazy/native/plugin/link.h"
-
-const neap_plugin_host *gpu_host;
+#include "lazy/native/plugin/target.h"
 
 /* ---- Entries ----------------------------------------------------------------------------------------------------- */
 static LLVMValueRef special_register(gpu_writer *w, const char *name) {
@@ -71,7 +66,7 @@ int gpu_begin_entry(gpu_writer *w, const char *name) {
     const unsigned count = w->host ? 3 : buffers + (unsigned)w->kernel->nwords;
     LLVMTypeRef *types = calloc(count + 3, sizeof *types);
     if (!types)
-        return gpu_host->error(NEAP_E_MEMORY, "no memory for a kernel's code");
+        return ir_host->error(NEAP_E_MEMORY, "no memory for a kernel's code");
     for (unsigned k = 0; k < count; k++)
         types[k] = k < (w->host ? 2 : buffers) ? w->pointer : w->word;
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(w->context), types, count, 0);
@@ -160,7 +155,7 @@ static bool is_needed(const void *writer, const char *function) {
 static int need_row(bool *dtypes, const char *row) {
     const int dtype = row ? ir_dtype_of(row) : NEAP_DTYPE_COUNT;
     if (dtype == NEAP_DTYPE_COUNT)
-        return gpu_host->error(NEAP_E_ARGUMENT, "no row for GPUs of this name: %s", row ? row : "none");
+        return ir_host->error(NEAP_E_ARGUMENT, "no row for GPUs of this name: %s", row ? row : "none");
     dtypes[dtype] = true;
     return NEAP_OK;
 }
@@ -187,16 +182,7 @@ static int link_rows(gpu_writer *w, const native_bitcode *set) {
     int status = w->loop ? find_rows(w, dtypes) : NEAP_OK;
     if (!w->loop)
         dtypes[w->kernel->call->dtype] = true;
-    for (int dtype = 0; dtype < NEAP_DTYPE_COUNT && !status; dtype++)
-        if (dtypes[dtype] && !ir_link(w->module, &set->modules[dtype], is_needed, w))
-            status = gpu_host->error(NEAP_E_INTERNAL, "damaged bitcode for GPUs");
-    return status;
-}
-
-static void set_attribute(gpu_writer *w, LLVMValueRef function, const char *name) {
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(w->context, kind, 0));
+    return status ? status : ir_link_rows(w->module, set, dtypes, is_needed, w);
 }
 
 static void drop_text(LLVMValueRef function, const char *name) {
@@ -224,74 +210,11 @@ static void prepare_functions(gpu_writer *w) {
             continue;
         LLVMSetLinkage(f, LLVMInternalLinkage);
         if (starts_with(name, "row_") || starts_with(name, "none_") || starts_with(name, "phase_"))
-            set_attribute(w, f, "alwaysinline");
+            ir_set_attribute(f, "alwaysinline");
     }
 }
 
 /* ---- Code -------------------------------------------------------------------------------------------------------- */
-static int emit(gpu_writer *w, LLVMTargetMachineRef machine, void **out, size_t *bytes) {
-    char *error = NULL;
-    LLVMMemoryBufferRef text;
-    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    static const char passes[] = "globaldce,always-inline,globaldce,"
-                                 "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
-    LLVMErrorRef failed = LLVMRunPasses(w->module, passes, machine, options);
-    LLVMDisposePassBuilderOptions(options);
-    if (failed) {
-        char *message = LLVMGetErrorMessage(failed);
-        int status = gpu_host->error(NEAP_E_INTERNAL, "LLVM: %s", message);
-        LLVMDisposeErrorMessage(message);
-        return status;
-    }
-    LLVMCodeGenFileType type = w->host ? LLVMObjectFile : LLVMAssemblyFile;
-    if (LLVMTargetMachineEmitToMemoryBuffer(machine, w->module, type, &error, &text)) {
-        int status = gpu_host->error(NEAP_E_INTERNAL, "LLVM: %s", error);
-        LLVMDisposeMessage(error);
-        return status;
-    }
-    *bytes = LLVMGetBufferSize(text);
-    char *copy = malloc(*bytes + 1);
-    if (copy) {
-        memcpy(copy, LLVMGetBufferStart(text), *bytes);
-        copy[*bytes] = '\0';
-    }
-    LLVMDisposeMemoryBuffer(text);
-    *out = copy;
-    return copy ? NEAP_OK : gpu_host->error(NEAP_E_MEMORY, "no memory for a GPU's code");
-}
-
-/* What PTX is written for: it is assembled for all later GPUs too, and this LLVM knows no later one. */
-static const char *ptx_target(const char *name) {
-    return atoi(name + strlen("sm_")) >= 90 ? "sm_90" : "sm_80";
-}
-
-/* A machine for PTX of a target, or for this CPU. */
-static int machine_new(const char *given, bool is_host, LLVMTargetMachineRef *out) {
-    const char *name = is_host ? "" : ptx_target(given);
-    char *error = NULL, *triple = is_host ? LLVMGetDefaultTargetTriple() : LLVMCreateMessage("nvptx64-nvidia-cuda");
-    char *cpu = is_host ? LLVMGetHostCPUName() : LLVMCreateMessage(name);
-    char *features = is_host ? LLVMGetHostCPUFeatures() : LLVMCreateMessage("");
-    LLVMTargetRef target;
-    int status = NEAP_OK;
-    LLVM_NATIVE_TARGETINFO();
-    LLVM_NATIVE_TARGET();
-    LLVM_NATIVE_TARGETMC();
-    LLVM_NATIVE_ASMPRINTER();
-    LLVMInitializeNVPTXTargetInfo();
-    LLVMInitializeNVPTXTarget();
-    LLVMInitializeNVPTXTargetMC();
-    LLVMInitializeNVPTXAsmPrinter();
-    if (LLVMGetTargetFromTriple(triple, &target, &error)) {
-        status = gpu_host->error(NEAP_E_LIBRARY, "LLVM: %s", error);
-        LLVMDisposeMessage(error);
-    } else {
-        *out = LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault, LLVMRelocPIC,
-                                       is_host ? LLVMCodeModelSmall : LLVMCodeModelDefault);
-    }
-    LLVMDisposeMessage(triple), LLVMDisposeMessage(cpu), LLVMDisposeMessage(features);
-    return status;
-}
-
 static void set_target(gpu_writer *w, LLVMTargetMachineRef machine) {
     char *triple = LLVMGetTargetMachineTriple(machine);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
@@ -308,7 +231,7 @@ static int write_module(gpu_writer *w, const native_bitcode *set, LLVMTargetMach
     LLVMValueRef *places = calloc((2 + GPU_EACH) * values + (size_t)(k->nbuffers + 1 + k->nwords), sizeof *places);
     int *dtypes = calloc(values + 1, sizeof *dtypes);
     bool *needed = calloc(values + 1, sizeof *needed);
-    int status = places && dtypes && needed ? NEAP_OK : gpu_host->error(NEAP_E_MEMORY, "no memory for code");
+    int status = places && dtypes && needed ? NEAP_OK : ir_host->error(NEAP_E_MEMORY, "no memory for code");
     if (!status) {
         w->buffer = places + (2 + GPU_EACH) * values, w->words = w->buffer + k->nbuffers + 1;
         w->dtype = dtypes;
@@ -321,7 +244,7 @@ static int write_module(gpu_writer *w, const native_bitcode *set, LLVMTargetMach
     if (!status) {
         prepare_functions(w);
         set_target(w, machine);
-        status = emit(w, machine, out, bytes);
+        status = ir_emit(w->host ? IR_GRID : IR_GPU, w->module, machine, out, bytes);
     }
     free(places), free(dtypes), free(needed);
     return status;
@@ -332,8 +255,8 @@ int gpu_generate(const void *kernel, const char *target, void **out, size_t *byt
     w.loop = w.kernel->loop;
     const native_bitcode *set = rows_of_gpus(w.kernel->call ? "gpu_calls" : "gpu");
     LLVMTargetMachineRef machine = NULL;
-    int status = set ? machine_new(target, w.host, &machine)
-                     : gpu_host->error(NEAP_E_LIBRARY, "this LLVM makes no code for GPUs");
+    int status = set ? ir_machine_new(w.host ? IR_GRID : IR_GPU, target, &machine)
+                     : ir_host->error(NEAP_E_LIBRARY, "this LLVM makes no code for GPUs");
     if (status)
         return status;
     w.context = LLVMContextCreate();

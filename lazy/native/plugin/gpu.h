@@ -4,8 +4,6 @@
 
 #include "engine/device.h"
 
-extern const neap_plugin_host *gpu_host; /* set before the first call */
-
 /* neap_generator.generate_gpu */
 int gpu_generate(const void *kernel, const char *target, void **out, size_t *bytes);
 

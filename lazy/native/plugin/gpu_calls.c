@@ -66,7 +66,7 @@ static int write_entry(gpu_writer *w, const char *entry) {
     }
     phases += write_section(w, entry, "end", given);
     LLVMBuildRetVoid(w->builder);
-    return phases ? NEAP_OK : gpu_host->error(NEAP_E_ARGUMENT, "no phases of '%s' for this dtype", entry);
+    return phases ? NEAP_OK : ir_host->error(NEAP_E_ARGUMENT, "no phases of '%s' for this dtype", entry);
 }
 
 int gpu_write_call(gpu_writer *w) {

@@ -584,7 +584,7 @@ void gpu_write_reduction(gpu_writer *w, bool finish) {
         }
         LLVMBuildRetVoid(w->builder);
     } else {
-        gpu_host->error(NEAP_E_MEMORY, "no memory for a kernel's code");
+        ir_host->error(NEAP_E_MEMORY, "no memory for a kernel's code");
         w->failed = true;
     }
     free(places), free(needed), free(w->results);

@@ -19,6 +19,7 @@
 #include "engine/device.h"
 #include "lazy/native/gpu.h"
 #include "lazy/native/plugin/bitcode.h"
+#include "lazy/native/plugin/target.h"
 
 enum { GPU_AXES = 32 };
 
@@ -62,8 +63,6 @@ typedef struct gpu_spot {
     LLVMValueRef slot;            /* of its row among those of the group */
     LLVMValueRef index[GPU_AXES]; /* as far as they have been asked for */
 } gpu_spot;
-
-extern const neap_plugin_host *gpu_host;
 
 /* ---- gpu.c ------------------------------------------------------------------------------------------------------- */
 /* Begins an entry: its parameters are w->buffer and w->words. */

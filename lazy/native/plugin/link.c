@@ -24,8 +24,7 @@ bool ir_is_of(const char *function, const char *row) {
     return name && strcmp(name + 1, row) == 0;
 }
 
-bool ir_link(LLVMModuleRef module, const native_module *rows, bool (*needs)(const void *who, const char *function),
-             const void *who) {
+bool ir_link(LLVMModuleRef module, const native_module *rows, ir_needs needs, const void *who) {
     const size_t bytes = (size_t)(rows->end - rows->begin);
     LLVMMemoryBufferRef file = LLVMCreateMemoryBufferWithMemoryRange(rows->begin, bytes, "rows", 0);
     LLVMModuleRef all;

@@ -14,9 +14,11 @@ int ir_dtype_of(const char *function);
 /* Is the function, "row_exp_f32", one of the row "exp_f32"? */
 bool ir_is_of(const char *function, const char *row);
 
+/* Is it a function of a row that somebody calls? */
+typedef bool (*ir_needs)(const void *who, const char *function);
+
 /* Links the functions of a module of rows that `needs` names, with what they call. The others are not read: those are
  * what a module is made of, and reading them would take longer than all the rest. false: it is damaged. */
-bool ir_link(LLVMModuleRef module, const native_module *rows, bool (*needs)(const void *who, const char *function),
-             const void *who);
+bool ir_link(LLVMModuleRef module, const native_module *rows, ir_needs needs, const void *who);
 
 #endif
