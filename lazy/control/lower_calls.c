@@ -104,8 +104,9 @@ static bool add_puts(const calling *c, const lazy_intrinsic *intrinsic) {
     lower_parts *p = &c->s->parts;
     const int64_t items = p->items.n, loops = p->loops.n;
     const lower_loop before = memory_begin(c->s);
-    if (intrinsic->n > FEW_PUTS || intrinsic->size < 1 || intrinsic->inner < 1 || intrinsic->inner > MEMORY_LONG ||
-        intrinsic->size > INT32_MAX / intrinsic->inner || c->item->step->call.out->dtype >= NEAP_DTYPE_C64)
+    if (intrinsic->n < 1 || intrinsic->n > FEW_PUTS || intrinsic->size < 1 || intrinsic->inner < 1 ||
+        intrinsic->inner > MEMORY_LONG || intrinsic->size > INT32_MAX / intrinsic->inner ||
+        c->item->step->call.out->dtype >= NEAP_DTYPE_C64)
         return false;
     bool done = true;
     for (int64_t k = 0; k < intrinsic->n && done; k++)

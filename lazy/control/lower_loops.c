@@ -75,8 +75,20 @@ lower_loop memory_begin(const lower_memory *s) {
     return (lower_loop){.loads = s->parts.loads.n, .ins = s->parts.ins.n, .sinks = s->parts.sinks.n};
 }
 
+/* What has been written for nothing is held no more, nor is what it wrote over. */
+static bool take_back(lower_memory *s, const lower_loop *before, int64_t items, int64_t loops, int folds) {
+    lower_parts *p = &s->parts;
+    p->loads.n = before->loads, p->ins.n = before->ins, p->sinks.n = before->sinks;
+    if (p->items.n > items)
+        s->held.n = 0;
+    p->items.n = items, p->loops.n = loops, s->folds = folds;
+    return false;
+}
+
 bool memory_end(lower_memory *s, const lower_loop *before, int nkept, int64_t rows, int64_t length, bool done) {
     lower_parts *p = &s->parts;
+    const int64_t items = p->items.n, loops = p->loops.n;
+    const int folds = s->folds;
     lower_loop made = memory_begin(s);
     made.ndim = 2, made.nkept = nkept, made.shape[0] = rows, made.shape[1] = length;
     const lazy_kernel loop = {.ndim = 2,
@@ -86,15 +98,13 @@ bool memory_end(lower_memory *s, const lower_loop *before, int nkept, int64_t ro
                               .loads = p->loads.at + before->loads};
     if (done && p->loads.n + p->ins.n > MEMORY_VALUES)
         done = lower_refuse(p, "its turns do too much");
-    done = done && lower_pushed(p, lazy_push(&p->items, ((loop_item){LOOP_FUSED, (int32_t)p->loops.n, 0, 0, 0}))) &&
+    done = done && lower_pushed(p, lazy_push(&p->items, ((loop_item){LOOP_FUSED, (int32_t)loops, 0, 0, 0}))) &&
            lower_pushed(p, lazy_push(&p->loops, made));
     for (int64_t k = before->sinks; k < made.sinks && done; k++) {
         done = note_write(s, &loop, &p->sinks.at[k]);
         s->folds += p->sinks.at[k].kind == LAZY_SINK_REDUCE;
     }
-    if (!done)
-        p->loads.n = before->loads, p->ins.n = before->ins, p->sinks.n = before->sinks;
-    return done;
+    return done || take_back(s, before, items, loops, folds);
 }
 
 int32_t memory_read(lower_memory *s, lazy_load load) {

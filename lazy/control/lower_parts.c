@@ -32,11 +32,13 @@ bool lower_add_constant(lower_parts *parts, int64_t bytes, lower_place *place) {
 
 bool lower_add_iota(lower_parts *parts, int dtype, int64_t first, int naxes, const int64_t *shape,
                     const int64_t *stride, int64_t n, lower_place *place) {
+    static const int64_t one = 1, nowhere = 0;
     if (dtype >= NEAP_DTYPE_C64)
         return lower_refuse(parts, "its turns have complex numbers");
     if (!lower_add_constant(parts, n * neap_dtype_bytes(dtype), place))
         return false;
-    vm_iota(dtype, lower_constant_at(parts, place), first, naxes, shape, stride, 0, n);
+    vm_iota(dtype, lower_constant_at(parts, place), first, n == 1 ? 1 : naxes, n == 1 ? &one : shape,
+            n == 1 ? &nowhere : stride, 0, n);
     return true;
 }
 
@@ -114,7 +116,7 @@ native_unit *lower_want(lower_parts *parts, loop_sequence sequence) {
     sequence.nplaces = (int32_t)parts->places.n, sequence.moves = moves;
     sequence.ncarries = (int32_t)parts->carries.n, sequence.carries = parts->carries.at;
     native_body body = {.nloops = (int)parts->loops.n, .loops = loops, .sequence = &sequence};
-    if (LOOP_VERIFY_SEQUENCE(&sequence, body.nloops, loops, "lowering a loop") != 0) { /* in debug builds alone */
+    if (LOOP_VERIFY_SEQUENCE(&sequence, body.nloops, loops, "lowering a loop") == NEAP_E_INTERNAL) { /* debug builds */
         fprintf(stderr, "%s\n", neap_error_text());
         abort();
     }
