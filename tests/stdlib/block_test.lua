@@ -258,6 +258,7 @@ check.test("errors", function()
     check.raises(function() Net(4, 2):init(key) end, "np.nn.Dense: the size of its input is not known")
     check.raises(function() Net(4, 2)(x, x) end, "argument 1 %(params%) must be what block:init%(key%) returned")
     check.raises(function() nn.Dense(2)({}, x) end, "np.nn.Dense: argument 1 %(params%)")
+    check.raises(function() nn.Sequential { nn.Dense(2), nil, nn.Dense(3) } end, "item 2 of the table of layers is nil")
     check.raises(function() nn.Block {} end, "option 'forward' must be a function")
     check.raises(function() nn.Block(1) end, "must be a table")
     check.raises(function() nn.Block { forward = print, infer_shape = 1 } end, "option 'infer_shape'")
@@ -484,6 +485,29 @@ check.test("MultiHeadAttention", function()
     check.close(first:totable(), layer(params, a[{ {}, { 0, 1 } }])[{ {}, 0 }]:totable(), 1e-5)
     check.equal(layer(params, a, np.ones { 3, 7, 4 }).shape, { 3, 5, 4 })
     check.raises(function() nn.MultiHeadAttention(3):init(key, a) end, "must be a multiple of heads, 3, got 4")
+end)
+
+check.test("a recurrent layer has the parameters that it declares, and a key where one belongs", function()
+    local sequences, params = np.ones { 2, 3, 5 }, nn.LSTM(5, 6):init(np.random.key(0))
+    local function refuses(options, hidden, pattern)
+        check.raises(function() nn.LSTM(5, hidden, options)(params, sequences) end, pattern)
+    end
+    refuses({ layers = 2 }, 6, "has no 'weight_ih_l1'")
+    refuses({ bidirectional = true }, 6, "has no 'weight_ih_l0_reverse'")
+    refuses({ bias = false }, 6, "has 'bias_[ih]h_l0', which this layer has not")
+    refuses({}, 7, "'weight_hh_l0' must have shape %(28, 7%), got shape %(24, 6%)")
+    local lengths = { lengths = np.array({ 1, 3 }, { dtype = "i32" }) }
+    check.raises(function() nn.LSTM(5, 6)(params, sequences, lengths) end, "argument 3 %(key%) must be a key")
+    check.raises(function() nn.lstm(sequences, params, { key = 3 }) end, "key")
+end)
+
+check.test("lp_pool of a window of zeros has a slope of 0", function()
+    local some = np.array { 0, 0, 3, 4 }:reshape(1, 4, 1)
+    for _, p in ipairs { 1.5, 2, 3 } do
+        local slope = np.grad(function(v) return nn.lp_pool(v, p, 2):sum() end)(some):ravel()
+        check.equal({ slope[0]:item(), slope[1]:item() }, { 0, 0 })
+        check.ok(np.isfinite(slope):all():item())
+    end
 end)
 
 check.done()

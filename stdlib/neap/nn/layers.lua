@@ -73,6 +73,9 @@ return function(nn)
             raise("nn.Sequential", "the layers go into one table: np.nn.Sequential{layer, …}")
         end
         if type(layers) ~= "table" then bad_argument("nn.Sequential", 1, "layers", "a table", layers) end
+        for k = 1, #layers do
+            if layers[k] == nil then raise("nn.Sequential", "item %d of the table of layers is nil", k) end
+        end
         local definition = core.copy_list(core.list("nn.Sequential", "the table of layers", layers))
         definition.name, definition.takes_key = "nn.Sequential", true
         function definition.forward(self, params, x, key)

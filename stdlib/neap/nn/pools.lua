@@ -166,7 +166,11 @@ local function lp_pool(x, power, window, given)
     local p = plan_of("nn.lp_pool", x, window, o)
     local size = np.abs(p.x)
     local sum = np.sum(windows_of(p, power == 1 and size or power == 2 and size * size or size ^ power, 0), over(p))
-    sum = power == 1 and sum or power == 2 and np.sqrt(sum) or sum ^ (1 / power)
+    if power ~= 1 then -- whose slope at 0 is 0, as PyTorch has it
+        local none = sum:eq(0)
+        local some = np.where(none, 1, sum)
+        sum = np.where(none, 0, power == 2 and np.sqrt(some) or some ^ (1 / power))
+    end
     return restored(p, operands.narrow(sum, half))
 end
 

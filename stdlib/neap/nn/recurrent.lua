@@ -231,17 +231,16 @@ local function first_state(name, kind, given, sizes, batch, alone)
     return state, keys
 end
 
-local function dropped(name, x, rate, key)
-    if not is_array(key) then bad_argument(name, nil, "key", "a key, as np.random.key(0)", key) end
+local function dropped(x, rate, key)
     return np.where(np.random.bernoulli(key, 1 - rate, shape_of(x)), x / (1 - rate), 0)
 end
 
 --- All layers of x (time, batch, features): y and the last states, lists by key.
-local function run_layers(name, kind, x, all, directions, states, kept, o)
+local function run_layers(kind, x, all, directions, states, kept, o)
     local last = { h = {}, c = {} }
     for at = 1, #all, directions do
         if at > 1 and o.key ~= nil and (o.dropout or 0) > 0 then
-            x = dropped(name, x, o.dropout, np.random.fold_in(o.key, at))
+            x = dropped(x, o.dropout, np.random.fold_in(o.key, at))
         end
         local ways = {}
         for way = 1, directions do
@@ -285,6 +284,7 @@ local function checked(name, kind, o)
     if o.clip ~= nil and (type(o.clip) ~= "number" or o.clip <= 0 or o.clip ~= o.clip) then
         bad_argument(name, nil, "clip", "a number above 0", o.clip)
     end
+    if o.key ~= nil and not is_array(o.key) then bad_argument(name, nil, "key", "a key, as np.random.key(0)", o.key) end
     local rate = o.dropout
     if rate ~= nil and (type(rate) ~= "number" or not (rate >= 0 and rate < 1)) then
         bad_argument(name, nil, "dropout", "a number in [0, 1)", rate)
@@ -316,7 +316,7 @@ local function recurrent(name, kind, x, tree, given)
     local kept = kept_turns(name, o.lengths, dims[1], dims[2])
     local half
     x, half = meet(x, all, states)
-    local y, last = run_layers(name, kind, x, all, directions, states, kept, o)
+    local y, last = run_layers(kind, x, all, directions, states, kept, o)
     local function shown(v) return operands.narrow(v, half) end
     for _, key in ipairs(keys) do
         local v = shown(np.stack(last[key]))

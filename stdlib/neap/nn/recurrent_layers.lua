@@ -53,6 +53,26 @@ local function enter_shapes(shapes, suffix, rows, inputs, hidden, projected)
     shapes["weight_hr" .. suffix] = projected and { projected, hidden } or nil
 end
 
+--- The parameters given must be those that the layer declares: a list of names, whose shapes follow from `hidden`.
+local function check_params(name, params, list, rows, width)
+    if type(params) ~= "table" then bad_argument(name, 1, "params", "what layer:init(key) returned", params) end
+    for _, declared in ipairs(list) do
+        local key = declared[1]
+        local given = params[key]
+        if given == nil then raise(name, "argument 1 (params) has no '%s', which this layer has", key) end
+        if key:find "^weight_hh" and core.is_array(given)
+           and not (core.ndim(given) == 2 and given:dim(0) == rows and given:dim(1) == width) then
+            raise(name, "argument 1 (params): '%s' must have shape (%d, %d), got shape %s", key, rows, width,
+                  core.shape_text(given))
+        end
+    end
+    for key in pairs(params) do
+        local known = false
+        for _, declared in ipairs(list) do known = known or declared[1] == key end
+        if not known then raise(name, "argument 1 (params) has '%s', which this layer has not", tostring(key)) end
+    end
+end
+
 local of_function = { "dropout", "time_major", "reverse", "activations", "clip", "linear_before_reset" }
 
 --- Defines nn.LAYER, which calls np.nn.FUNCTION; gates: how many; more: options that it alone has.
@@ -88,6 +108,10 @@ local function define_layer(nn, layer, f, gates, more)
             end,
             forward = function(_, params, x, key, now)
                 local all = { key = key }
+                check_params(name, params, list, gates * hidden, projected or hidden)
+                if key ~= nil and not core.is_array(key) then
+                    bad_argument(name, 3, "key", "a key, as np.random.key(0), or nil", key)
+                end
                 for _, option in ipairs(of_function) do all[option] = o[option] end
                 if now ~= nil and type(now) ~= "table" then bad_argument(name, 4, "options", "a table", now) end
                 for option, value in pairs(now or {}) do all[option] = value end
