@@ -24,11 +24,24 @@ local put_back = {} -- requests that were taken and wait again
 local stopped = false
 local pressed = false -- an interrupt came since the last cell, which found none running
 
+-- ---- Interrupts -----------------------------------------------------------------------------------------------------
+
+--- f(…), called again if an interrupt has stopped it: Lua's functions of texts raise one, but no code of the user's
+-- runs here that it could be meant for.
+local function undisturbed(f, ...)
+    while true do
+        local ok, first, second = pcall(f, ...)
+        if ok then return first, second end
+        if C.neap_interrupt_pending() == 0 then error(first, 0) end
+        system.forget_interrupt()
+    end
+end
+
 -- ---- One request ----------------------------------------------------------------------------------------------------
 
 --- A JSON object of a request as a table; complains about what is none.
 local function read_object(text, what, channel)
-    local ok, value = pcall(json.read, text)
+    local ok, value = pcall(undisturbed, json.read, text)
     if ok and type(value) == "table" then return value end
     channels.complain(("%s: a message is ignored: its %s is no JSON object%s"):format(
         channel, what, ok and "" or " (" .. tostring(value) .. ")"))
@@ -62,7 +75,7 @@ end
 local function handle(taken)
     local request, handler = taken.request, handlers[taken.type]
     if taken.type == "execute_request" then pressed = false end
-    messages.publish(request, "status", { execution_state = "busy" })
+    undisturbed(messages.publish, request, "status", { execution_state = "busy" })
     if handler then
         local ok, content = channels.try(handler, request, taken.content, taken)
         if not ok then
@@ -71,14 +84,14 @@ local function handle(taken)
         end
         if content then
             channels.flush()
-            messages.answer(request, answer_type(taken.type), content)
+            undisturbed(messages.answer, request, undisturbed(answer_type, taken.type), content)
         end
-    elseif taken.type:find "_request$" then
+    elseif undisturbed(string.find, taken.type, "_request$") then
         channels.complain(("%s: there is no answer to a message of the type '%s'"):format(taken.channel,
                                                                                          taken.type:sub(1, 60)))
     end
     channels.flush()
-    messages.publish(request, "status", { execution_state = "idle" })
+    undisturbed(messages.publish, request, "status", { execution_state = "idle" })
     system.forget_interrupt()
 end
 
@@ -154,7 +167,8 @@ function handlers.comm_close() end
 --- Waits for the next request; nil when who has started the kernel is gone.
 local function wait()
     local taken, orphaned
-    input.wait_until(function()
+    undisturbed(input.wait_until, function()
+        if taken then return true end
         local interrupted = C.neap_interrupt_pending() ~= 0
         system.forget_interrupt() -- nothing runs
         orphaned = channels.orphaned()
@@ -192,7 +206,7 @@ function loop.run(endpoints, key)
     if not ok then error(failure, 0) end -- who has started the kernel sees it, now that stderr is the process's again
 end
 
-for _, f in ipairs { take_new, take, handle, wait, serve, loop.run, loop.take_cells, loop.abort } do
+for _, f in ipairs { undisturbed, take_new, take, handle, wait, serve, loop.run, loop.take_cells, loop.abort } do
     jit.off(f, true)
 end
 
