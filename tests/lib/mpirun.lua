@@ -14,15 +14,30 @@ function mpirun.missing()
 end
 
 --- Runs neap with these arguments as so many processes, with the variables of `environment` set, for 120 seconds at
--- most unless told. Returns the exit status, what they printed, and what they and mpirun wrote to stderr.
-function mpirun.run(count, arguments, environment, seconds)
+-- most unless told, with these options of mpirun. Returns the exit status, what they printed, and what they and mpirun wrote to stderr.
+function mpirun.run(count, arguments, environment, seconds, options)
     local words = { "env" }
     for name, value in pairs(environment or {}) do words[#words + 1] = name .. "=" .. value end
     for _, word in ipairs { "timeout", "-k", "5", seconds or SECONDS, "mpirun", "--allow-run-as-root",
-                         "--oversubscribe", "-quiet", "-n", count, process.neap, unpack(arguments) } do
+                         "--oversubscribe", "-quiet", "-n", count } do
         words[#words + 1] = tostring(word)
     end
+    for _, part in ipairs { options or {}, { process.neap }, arguments } do
+        for _, word in ipairs(part) do words[#words + 1] = tostring(word) end
+    end
     return process.run(words)
+end
+
+--- The same, but what they printed is put together process by process. mpirun reads from terminals, which may take a
+-- line in pieces, and the line of another process may come between two of them.
+function mpirun.run_apart(count, arguments)
+    local folder = process.file ""
+    os.remove(folder)
+    local status, _, err = mpirun.run(count, arguments, nil, nil, { "--output-filename", folder })
+    local texts = {}
+    for rank = 0, count - 1 do texts[rank + 1] = process.read(("%s/1/rank.%d/stdout"):format(folder, rank)) end
+    os.execute(("rm -rf '%s'"):format(folder))
+    return status, table.concat(texts), err
 end
 
 --- The lines of a text, sorted: of what several processes wrote in no order.

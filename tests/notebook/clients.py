@@ -20,6 +20,7 @@ class WithClients(WithKernel):
     def dealer(self, port):
         made = zmq.Context.instance().socket(zmq.DEALER)
         made.linger = 1000
+        made.sndtimeo = 1000 * TIMEOUT  # to a kernel that is gone
         made.connect(f"tcp://{self.km.ip}:{port}")
         self.addCleanup(made.close)
         return made
