@@ -14,7 +14,8 @@ function mpirun.missing()
 end
 
 --- Runs neap with these arguments as so many processes, with the variables of `environment` set, for 120 seconds at
--- most unless told, with these options of mpirun. Returns the exit status, what they printed, and what they and mpirun wrote to stderr.
+-- most unless told, with these options of mpirun. Returns the exit status, what they printed, and what they and mpirun
+-- wrote to stderr.
 function mpirun.run(count, arguments, environment, seconds, options)
     local words = { "env" }
     for name, value in pairs(environment or {}) do words[#words + 1] = name .. "=" .. value end
