@@ -12,7 +12,7 @@ enum { FUNCTION_TIME = 48, STEP_TIME = 120 };
 enum { LONG = 8192 };
 
 /* The most elements of functions: a turn waits for the ones of the turn before, and no more than these run side by
- * side, while the elements of a stage are all independent of each other. */
+ * side, while the elements of a loop through memory are all independent of each other. */
 enum { SIDE_BY_SIDE = 64 };
 
 static bool fits(lower_registers *m, int64_t size) {

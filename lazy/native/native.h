@@ -4,27 +4,17 @@
  * from the kernel texts of the op rows, as in the VM's loops, and gives the same bits. A *body* is
  *
  *   - one loop, of one axis: a segment of a program of the VM (vm/segments.c), whose n elements go from the loads
- *     through registers to the sinks. Of y = exp(x) * s with the sum of y:
+ *     through registers to the sinks. Of y = 2 x + 1 with the sum of y, x = 0, 1, … 999 in f32:
  *
- *         shape {0}, nkept 0   of how many elements, the code is told
- *         load 0   BUFFER, slot 0, stride 1        at[0]: x, n elements
- *         load 1   BUFFER, slot 1, stride 0        at[1]: s, one element
- *         value 2  exp 0;  value 3  multiply 2, 1
- *         sink 0   STORE 3, slot 2, stride 1       at[2]: y
- *         sink 1   REDUCE sum of 3, slot 3         at[3]: one result for each leaf (lazy/loop/tree.h)
+ *         shape {0}, nkept 0   of how many elements, the code is told: n = 1000
+ *         load 0   BUFFER, slot 0, stride 1        at[0]: x
+ *         load 1   BUFFER, slot 1, stride 0        at[1]: 2
+ *         load 2   BUFFER, slot 2, stride 0        at[2]: 1
+ *         value 3  multiply 0, 1;  value 4  add 3, 2
+ *         sink 0   STORE 4, slot 3, stride 1       at[3]: 1, 3, 5, … 1999
+ *         sink 1   REDUCE sum of 4, slot 4         at[4]: 65536, 196608, 327680, 410176: the leaves (lazy/loop/tree.h)
  *
  *   - or a sequence of loops, which is a loop of a program (lazy/loop/sequence.h).
- *
- * An example: y = 2 x + 1 with the sum of y, for x = 0, 1, … 999, in f32.
- *
- *      inputs   0: x, a vector   1: 2, single   2: 1, single        instructions   3: multiply 0 1   4: add 3 2
- *      outputs  4                                                   folds          sum of 4
- *      code     at = {x, the 2, the 1, y, leaves}, n = 1000
- *      writes   y = 1, 3, 5, … 1999; leaves = 65536, 196608, 327680, 410176, of 256, 256, 256 and 232 elements
- *
- * The same instructions as a turn of a loop, which begins with x = 0, 0, … and hands y on as the next x: next = {4,
- * NATIVE_STAYS, NATIVE_STAYS}, outputs 4, moves[3] = 4000 bytes. Three turns write rows of 1, of 3 and of 7, one behind
- * the other from at[3] on, and leave the 7s where x was.
  *
  * The generator is a plugin, neap_native.so, around LLVM. A thread of its own makes code, in the order in which it was
  * asked for, and nobody waits for it: who asks looks again at the next run. Code is kept by body and instruction set:
@@ -44,13 +34,15 @@ enum { NATIVE_FOLDS_MAX = 8, NATIVE_FEW = 64 };
 typedef struct native_body {
     int nloops;
     const lazy_kernel *loops;
-    const loop_sequence *sequence; /* NULL: there is one loop. In registers its axis has the n elements that the code is
-                                    * told of, or, if it has any, NATIVE_FEW at most */
-    bool
-        whole_rows; /* without a sequence: the n elements are a row, and the leaves of reductions are combined, into the
-                      * first one; else there is one result for each leaf, the last of which may be short */
-    const bool *far; /* the same, by load, then by sink: it comes from memory, and is asked for early; it goes past the
-                      * caches, if it lies where a vector may begin. NULL: none */
+    /* NULL: there is one loop. In registers the axis of the loop has the n elements that the code is told, or, with an
+     * extent, NATIVE_FEW at most. */
+    const loop_sequence *sequence;
+    /* Without a sequence: the n elements are a row, and the leaves of reductions are combined, into the first one; else
+     * there is one result for each leaf, the last of which may be short. */
+    bool whole_rows;
+    /* Without a sequence, by load, then by sink: a load is asked for early, as it comes from memory; a sink goes past
+     * the caches, if it lies where a vector may begin. NULL: none does. */
+    const bool *far;
 } native_body;
 
 /* Without a sequence. at[k]: slot k. A sink may lie exactly over a load of the same width; what depends on single

@@ -162,6 +162,14 @@ static void leave_to_host(lazy_step *step) {
     step->backend = vm_backend_of(step->device);
 }
 
+/* Why the backend of a step cannot run the step; NULL: it can. */
+static const char *backend_lacks(const lazy_step *step) {
+    const lazy_backend *b = step->backend;
+    if (step->kind == LAZY_STEP_KERNEL)
+        return b->lacks_kernel ? b->lacks_kernel(&step->kernel, step->device) : NULL;
+    return b->lacks_call ? b->lacks_call(&step->call, step->device) : NULL;
+}
+
 /* Chooses what runs a step that is complete: the backend of its device, or the host, if that cannot. What pushes its op
  * itself knows whether it works on memory of the device. */
 static void choose_backend(const planner *p, lazy_step *step) {
@@ -175,8 +183,7 @@ static void choose_backend(const planner *p, lazy_step *step) {
     else if (!step->backend)
         step->lacks = "nothing computes on devices of its kind";
     else
-        step->lacks = step->kind == LAZY_STEP_KERNEL ? step->backend->lacks_kernel(&step->kernel, step->device)
-                                                     : step->backend->lacks_call(&step->call, step->device);
+        step->lacks = backend_lacks(step);
     if (step->lacks)
         leave_to_host(step);
 }

@@ -59,17 +59,7 @@ int vm_call_run(const lazy_call *call, const int64_t *offsets, void *const *bufs
     return call->op->call(&bound, run);
 }
 
-static const char *host_lacks_no_kernel(const lazy_kernel *kernel, int device) {
-    (void)kernel, (void)device;
-    return NULL;
-}
-
-static const char *host_lacks_no_call(const lazy_call *call, int device) {
-    (void)call, (void)device;
-    return NULL;
-}
-
-static int cpu_prepare(lazy_kernel *kernel, int device) {
+int vm_backend_prepare(lazy_kernel *kernel, int device) {
     (void)device;
     return vm_kernel_prepare(kernel);
 }
@@ -89,9 +79,7 @@ static int cpu_copy(void *to, const void *from, size_t bytes, const neap_run *ru
 
 const lazy_backend vm_backend_cpu = {
     .kind = "cpu",
-    .lacks_kernel = host_lacks_no_kernel,
-    .lacks_call = host_lacks_no_call,
-    .prepare = cpu_prepare,
+    .prepare = vm_backend_prepare,
     .unprepare = vm_kernel_unprepare,
     .cost = vm_kernel_cost,
     .tier = vm_kernel_tier,

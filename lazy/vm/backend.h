@@ -27,7 +27,8 @@ typedef struct lazy_operands {
 typedef struct lazy_backend {
     const char *kind; /* of devices: "cpu"; NULL: of several */
     /* Why it cannot do this on a device of the kind: a clause such as "it has no sort", which np.explain shows. NULL:
-     * it can, as far as this is known before the kernel is prepared. BORROWED for ever. */
+     * it can, as far as this is known before the kernel is prepared. BORROWED for ever. A hook that is NULL: it always
+     * can. */
     const char *(*lacks_kernel)(const lazy_kernel *kernel, int device);
     const char *(*lacks_call)(const lazy_call *call, int device);
     /* Compiles a kernel for a device of the kind. The kernel's arrays stay the caller's, and outlive what it makes.
@@ -84,6 +85,8 @@ const lazy_backend *vm_backend_of(int device);
 /* A reason why a step is not run on its device, as lacks_kernel gives one: the same text, which stays for ever. */
 const char *vm_backend_reason(const char *text);
 
+/* The `prepare` of kinds whose kernels the virtual machine runs. */
+int vm_backend_prepare(lazy_kernel *kernel, int device);
 /* The `copy` of devices with streams. */
 int vm_backend_copy(void *to, const void *from, size_t bytes, const neap_run *run);
 

@@ -65,26 +65,9 @@ static int host_call(const lazy_call *call, const int64_t *offsets, const lazy_o
     return launch_step(call, offsets, with, run, run_call);
 }
 
-static const char *host_lacks_no_kernel(const lazy_kernel *kernel, int device) {
-    (void)kernel, (void)device;
-    return NULL;
-}
-
-static const char *host_lacks_no_call(const lazy_call *call, int device) {
-    (void)call, (void)device;
-    return NULL;
-}
-
-static int host_prepare(lazy_kernel *kernel, int device) {
-    (void)device;
-    return vm_kernel_prepare(kernel);
-}
-
 const lazy_backend vm_backend_host = {
     .kind = NULL,
-    .lacks_kernel = host_lacks_no_kernel,
-    .lacks_call = host_lacks_no_call,
-    .prepare = host_prepare,
+    .prepare = vm_backend_prepare,
     .unprepare = vm_kernel_unprepare,
     .cost = vm_kernel_cost,
     .tier = vm_kernel_tier,

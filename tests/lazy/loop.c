@@ -1,9 +1,10 @@
 /* loop.c: a loop with collapsed axes reads and writes, for each element, what the loop does, and has no axis to spare;
- * levels count reductions.
+ * levels count reductions; each rule of a sequence is noticed when it is broken.
  *
  *     loop [SEED]
  */
-#include "lazy/loop/loop.h"
+#include "lazy/loop/verify.h"
+#include "ops_gen.h"
 #include "tests/lazy/vm_random.h"
 
 enum { AXES = 6, MAPS = 4, VALUES = 24 };
@@ -126,11 +127,92 @@ static void check_levels(void) {
     CHECK(memcmp(levels, found, (size_t)(loop.nloads + loop.nins) * sizeof *levels) == 0);
 }
 
+/* ---- Sequences --------------------------------------------------------------------------------------------------- */
+/* A carry that is halved, and put into a row of a table, whose index an earlier loop has made; a test and a call. */
+typedef struct halving {
+    lazy_load loads[4];
+    lazy_ins ins[2];
+    lazy_sink sinks[2];
+    lazy_kernel loops[2];
+    loop_item items[4];
+    int32_t pointers[1], moves[4];
+    loop_carry carries[1];
+    loop_sequence sequence;
+} halving;
+
+static void halving_init(halving *h) {
+    enum { F = NEAP_DTYPE_F32, I = NEAP_DTYPE_I32 };
+    *h = (halving){
+        .loads = {{.kind = LAZY_LOAD_BUFFER, .dtype = I, .slot = 0}, /* loop 0 */
+                  {.kind = LAZY_LOAD_VALUE, .dtype = I, .slot = 1},
+                  {.kind = LAZY_LOAD_BUFFER, .dtype = F, .slot = 1},
+                  {.kind = LAZY_LOAD_BUFFER, .dtype = F, .slot = 2}},
+        .ins = {{LAZY_OP_add, I, I, 2, {0, 0}}, {LAZY_OP_multiply, F, F, 2, {1, 2}}},
+        .sinks = {{.kind = LAZY_SINK_STORE, .dtype = I, .slot = 0, .value = 1},
+                  {.kind = LAZY_SINK_PUT, .dtype = F, .slot = 3, .value = 3, .index = 0, .extent = 5, .step = 1}},
+        .items = {{LOOP_FUSED, 0, 0, 0, 0}, {LOOP_CASE, 1, 0, 2, 1}, {LOOP_FUSED, 1, 0, 0, 0}, {LOOP_CALL, 0, 0, 1, 0}},
+        .pointers = {3},
+        .carries = {{3, 5}}};
+    for (int k = 0; k < 2; k++)
+        h->loops[k] = (lazy_kernel){.ndim = 2, .nkept = 2, .shape = {1, 1}, .nins = 1, .nsinks = 1};
+    h->loops[0].loads = h->loads, h->loops[0].nloads = 1, h->loops[0].ins = h->ins, h->loops[0].sinks = h->sinks;
+    h->loops[1].loads = h->loads + 1, h->loops[1].nloads = 3, h->loops[1].ins = h->ins + 1;
+    h->loops[1].sinks = h->sinks + 1;
+    h->sequence = (loop_sequence){.nitems = 4, .nplaces = 4, .npointers = 1, .ncarries = 1, .head = 1, .truth = 0};
+    h->sequence.items = h->items, h->sequence.pointers = h->pointers, h->sequence.moves = h->moves;
+    h->sequence.carries = h->carries;
+}
+
+static void check_rule(const halving *h, int rule) {
+    char text[32];
+    snprintf(text, sizeof text, ": rule %d: ", rule);
+    if (!CHECK(loop_verify_sequence(&h->sequence, 2, h->loops, "a test") == NEAP_E_INTERNAL) ||
+        !CHECK(strstr(neap_error_text(), text)))
+        fprintf(stderr, "rule %d: %s\n", rule, neap_error_text());
+}
+
+static void check_sequences(void) {
+    halving h;
+    halving_init(&h);
+    CHECK_EQ(loop_verify_sequence(&h.sequence, 2, h.loops, "a test"), 0);
+#define BREAK(rule, place, value)                                                                                      \
+    do {                                                                                                               \
+        halving_init(&h);                                                                                              \
+        h.place = (value);                                                                                             \
+        check_rule(&h, rule);                                                                                          \
+    } while (0)
+    BREAK(1, loops[0].nsinks, 0);
+    BREAK(3, ins[1].arg[0], 3);
+    BREAK(5, sinks[0].dtype, NEAP_DTYPE_F32);
+    BREAK(9, items[0].what, 7);
+    BREAK(9, items[2].which, 2);
+    BREAK(9, items[1].first, 4);
+    BREAK(9, items[1].items, 3);
+    BREAK(9, items[1].which, 2);
+    BREAK(9, items[3].n, 2);
+    BREAK(9, pointers[0], -1);
+    BREAK(10, loads[0].slot, 4);
+    BREAK(10, loads[1].slot, 5); /* of its own loop */
+    BREAK(10, loads[1].slot, 6);
+    BREAK(10, loads[1].dtype, NEAP_DTYPE_I64);
+    BREAK(10, sinks[1].slot, 4);
+    BREAK(10, sinks[1].index, 4);
+    BREAK(10, sinks[1].extent, 0);
+    BREAK(11, carries[0].load, 2);
+    BREAK(11, carries[0].load, 5);
+    BREAK(11, carries[0].next, 6);
+    BREAK(11, carries[0].next, 1);
+    BREAK(12, sequence.truth, 4);
+    BREAK(12, sequence.head, 5);
+#undef BREAK
+}
+
 int main(int argc, char **argv) {
     seed = argc > 1 ? strtoull(argv[1], NULL, 10) * 2 + 1 : seed;
     for (int k = 0; k < 3000; k++) {
         check_collapse();
         check_levels();
     }
+    check_sequences();
     return check_end();
 }

@@ -15,7 +15,7 @@
  * A value is a vector of LANES elements, whatever its dtype, in a place of its own on the stack until LLVM has made a
  * register of it. Rows are in one module for each dtype and instruction set, of which only what is called is read.
  *
- * A body that is a turn of a loop has another function around its blocks (sequence_registers.c, sequence.c).
+ * A sequence has another function around its blocks (sequence_registers.c, sequence.c).
  */
 #include <pthread.h>
 #include <stdio.h>
