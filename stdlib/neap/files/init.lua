@@ -121,6 +121,15 @@ function files.read(path)
     return block, problem
 end
 
+--- The bytes of a file as a string; nil and what is wrong.
+function files.text(path)
+    local block, problem = files.read(path)
+    if not block then return nil, problem end
+    local text = ffi.string(block.data, block.size)
+    files.release(block)
+    return text
+end
+
 --- Opens a file for reading parts of it: { size, read(pointer, bytes, offset), close() }; or nil and a message that
 -- names it. read returns true, or nil and a message.
 function files.open(path)

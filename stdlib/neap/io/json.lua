@@ -1,6 +1,5 @@
 --- json.lua: np.io.load_json, save_json, from_json and to_json: JSON (RFC 8259) as Lua values; files/json.lua reads and
 -- writes it, for the notebook too.
-local ffi = require "ffi"
 local core = require "neap.core"
 local files = require "neap.files"
 local json = require "neap.files.json"
@@ -43,10 +42,8 @@ end
 -- 3
 function values.load_json(path)
     local name = "io.load_json"
-    local block, problem = files.read(core.check_path(name, path))
-    if not block then raise(name, "%s", problem) end
-    local text = ffi.string(block.data, block.size)
-    files.release(block)
+    local text, problem = files.text(core.check_path(name, path))
+    if not text then raise(name, "%s", problem) end
     local value
     value, problem = read(text)
     if problem then raise(name, "cannot read '%s': it is %s", path, problem) end

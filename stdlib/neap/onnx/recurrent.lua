@@ -1,4 +1,4 @@
---- recurrent.lua: LSTM, GRU and RNN: np.scan of a cell over (time, batch, features) for each direction.
+--- recurrent.lua: LSTM, GRU and RNN: np.nn.lstm, gru and rnn of the weights of each direction.
 local core = require "neap.core"
 local node = require "neap.onnx.node"
 
@@ -49,130 +49,48 @@ end
 
 -- ---- Layers ---------------------------------------------------------------------------------------------------------
 
---- x, (time, batch, …), with the order of time reversed, within the length of each sequence.
-local function reversed(x, lengths)
-    if not lengths then return np.flip(x, 0) end
-    local count = x.shape[1]
-    local at = np.reshape(np.arange(count, { dtype = "i64" }), { count, 1 })
-    local from = np.where(np.less(at, lengths), lengths - 1 - at, at)
-    for _ = 3, core.ndim(x) do from = np.expand_dims(from, -1) end
-    return np.take_along_axis(x, from, { axis = 0 })
-end
+--- Part d of an array of directions, as an array of one; nil of nil.
+local function of_direction(value, d) return value and value[{ { d, d + 1 } }] end
 
---- Runs a cell over time. cell(carry, x) returns the new carry, a list of (batch, hidden) arrays, the result first.
--- Where a sequence has ended the carry stays, and results are 0.
-local function over_time(cell, carry, x, lengths)
-    local count, ys = #carry
-    local ended = lengths and np.expand_dims(np.greater_equal(np.reshape(np.arange(x.shape[1], { dtype = "i64" }),
-                                                                         { -1, 1 }), lengths), -1)
-    carry, ys = np.scan(function(state, now)
-        local new = cell(state, now[1])
-        local y = new[1]
-        if now[2] then
-            for k = 1, count do new[k] = np.where(now[2], state[k], new[k]) end
-            y = np.where(now[2], y * 0, y)
-        end
-        return new, y
-    end, carry, { x, ended })
-    return carry, ys
-end
-
---- A recurrent operator. o: gates, defaults (activations), states (1 or 2), cell(n, f, w) → cell, where w has a
--- direction's weights: r (recurrent, transposed), b (bias of both), rb (of the recurrent part), p (peepholes).
-local function layer(n, o, x, w, r, b, lengths, initial, ...)
+--- A recurrent operator by the function of np.nn of its name. o: cell, gates, defaults (activations), lstm.
+local function layer(n, o, x, w, r, b, lengths, initial, c, peepholes)
     local batch_first, direction = n.attr.layout == 1, n.attr.direction or "forward"
-    local both = direction == "bidirectional"
-    if batch_first then x = np.swapaxes(x, 0, 1) end
-    local hidden, batch = r.shape[3], x.shape[2]
+    local both, hidden = direction == "bidirectional", r.shape[3]
     if w.shape[2] ~= hidden * o.gates or w.shape[1] ~= (both and 2 or 1) then
         n:fail("weights of shape %s for %d gates of %d in the direction '%s'", core.shape_text(w), o.gates, hidden,
                direction)
     end
-    lengths = lengths and cast(lengths, "i64")
-    local more, ys, finals = { ... }, {}, {}
+    local function turned(state) return state and batch_first and np.swapaxes(state, 0, 1) or state end
+    initial, c = turned(initial), turned(c)
+    if o.lstm and (initial or c) then initial, c = initial or np.zeros_like(c), c or np.zeros_like(initial) end
+    local ys, hs, cs = {}, {}, {}
     for d = 0, both and 1 or 0 do
-        local backward = direction == "reverse" or d == 1
-        local function of(value) return value and np.take(value, d, { axis = 0 }) end
-        local bias, carry = of(b), {}
-        local own = { r = np.transpose(of(r)), hidden = hidden, p = o.states == 2 and of(more[2]) or nil }
-        local start = { initial, o.states == 2 and more[1] or nil }
-        for k = 1, o.states do
-            local value = start[k]
-            if value and batch_first then value = np.swapaxes(value, 0, 1) end
-            carry[k] = value and of(value) or np.zeros({ batch, hidden }, { dtype = x.dtype })
-        end
-        local xs = np.matmul(x, np.transpose(of(w)))
-        if bias then
-            own.b, own.rb = bias[{ { 0, hidden * o.gates } }], bias[{ { hidden * o.gates, 2 * hidden * o.gates } }]
-            xs = xs + own.b
-        end
-        if backward then xs = reversed(xs, lengths) end
-        local final, y = over_time(o.cell(n, activations(n, o.defaults, d), own), carry, xs, lengths)
-        ys[d + 1] = backward and reversed(y, lengths) or y
-        for k = 1, o.states do
-            finals[k] = finals[k] or {}
-            finals[k][d + 1] = final[k]
-        end
+        local tree = np.nn.onnx_weights(o.cell, of_direction(w, d), of_direction(r, d), of_direction(b, d),
+                                        o.lstm and of_direction(peepholes, d) or nil)
+        local h = of_direction(initial, d)
+        local state
+        ys[d + 1], state = np.nn[o.cell](x, tree, {
+            time_major = not batch_first, reverse = direction == "reverse" or d == 1,
+            lengths = lengths and cast(lengths, "i64"), activations = activations(n, o.defaults, d),
+            linear_before_reset = o.options and n.attr.linear_before_reset == 1,
+            state = o.lstm and h and { h = h, c = of_direction(c, d) } or h })
+        hs[d + 1], cs[d + 1] = o.lstm and state.h or state, o.lstm and state.c or nil
     end
-    local y, results = np.stack(ys, { axis = 1 }), {}
-    for k = 1, o.states do results[k] = np.stack(finals[k], { axis = batch_first and 1 or 0 }) end
-    if batch_first then y = np.transpose(y, { 2, 0, 1, 3 }) end
-    return y, results[1], results[2]
-end
-
---- Part k of the gates in an array (…, gates * hidden).
-local function gate(x, k, hidden)
-    return x[{ np.ellipsis, { (k - 1) * hidden, k * hidden } }]
+    local function joined(states) return states[1] and turned(np.concatenate(states, { axis = 0 })) end
+    return np.stack(ys, { axis = batch_first and 2 or 1 }), joined(hs), joined(cs)
 end
 
 local COMMON = "activation_alpha activation_beta activations clip direction hidden_size layout "
 
-local function lstm_cell(n, f, w)
-    local h = w.hidden
-    local function peep(k, c) return w.p and w.p[{ { (k - 1) * h, k * h } }] * c or 0 end
-    return function(carry, x)
-        local c, all = carry[2], x + np.matmul(carry[1], w.r)
-        if w.rb then all = all + w.rb end
-        local i = f[1](gate(all, 1, h) + peep(1, c))
-        local forget = n.attr.input_forget == 1 and 1 - i or f[1](gate(all, 3, h) + peep(3, c))
-        local new = forget * c + i * f[2](gate(all, 4, h))
-        return { f[1](gate(all, 2, h) + peep(2, new)) * f[3](new), new }
-    end
-end
+local LSTM = { cell = "lstm", gates = 4, defaults = { "Sigmoid", "Tanh", "Tanh" }, lstm = true }
+local GRU = { cell = "gru", gates = 3, defaults = { "Sigmoid", "Tanh" }, options = true }
+local RNN = { cell = "rnn", gates = 1, defaults = { "Tanh" } }
 
-local function gru_cell(n, f, w)
-    local h = w.hidden
-    local after, rb = n.attr.linear_before_reset == 1, w.rb
-    return function(carry, x)
-        local old = carry[1]
-        local zr = gate(x, 1, 2 * h) + np.matmul(old, gate(w.r, 1, 2 * h))
-        if rb then zr = zr + gate(rb, 1, 2 * h) end
-        local z, r = f[1](gate(zr, 1, h)), f[1](gate(zr, 2, h))
-        local inner
-        if after then
-            inner = np.matmul(old, gate(w.r, 3, h))
-            if rb then inner = inner + gate(rb, 3, h) end
-            inner = r * inner
-        else
-            inner = np.matmul(r * old, gate(w.r, 3, h))
-            if rb then inner = inner + gate(rb, 3, h) end
-        end
-        return { (1 - z) * f[2](gate(x, 3, h) + inner) + z * old }
-    end
-end
-
-local function rnn_cell(_, f, w)
-    return function(carry, x)
-        local all = x + np.matmul(carry[1], w.r)
-        return { f[1](w.rb and all + w.rb or all) }
-    end
-end
-
-local LSTM = { gates = 4, defaults = { "Sigmoid", "Tanh", "Tanh" }, states = 2, cell = lstm_cell }
-local GRU = { gates = 3, defaults = { "Sigmoid", "Tanh" }, states = 1, cell = gru_cell }
-local RNN = { gates = 1, defaults = { "Tanh" }, states = 1, cell = rnn_cell }
-
-ops.LSTM = { attrs = COMMON .. "input_forget", least = 3, run = function(n, ...) return layer(n, LSTM, ...) end }
+ops.LSTM = {
+    attrs = COMMON .. "input_forget", least = 3,
+    check = function(n) if n.attr.input_forget == 1 then n:fail "the attribute input_forget" end end,
+    run = function(n, ...) return layer(n, LSTM, ...) end,
+}
 ops.GRU = { attrs = COMMON .. "linear_before_reset", least = 3, run = function(n, ...) return layer(n, GRU, ...) end }
 ops.RNN = { attrs = COMMON, least = 3, run = function(n, ...) return layer(n, RNN, ...) end }
 

@@ -5,7 +5,6 @@
 --     ids of one text or two ──▶ cut to a length ──▶ special tokens around the ids (a template)
 --
 -- A part of another kind in the file is refused by name when the file is loaded.
-local ffi = require "ffi"
 local core = require "neap.core"
 local files = require "neap.files"
 local json = require "neap.files.json"
@@ -348,10 +347,8 @@ end
 -- [1 2 1]
 function part.load_tokenizer(path)
     local name = "io.load_tokenizer"
-    local block, problem = files.read(core.check_path(name, path))
-    if not block then raise(name, "%s", problem) end
-    local text = ffi.string(block.data, block.size)
-    files.release(block)
+    local text, problem = files.text(core.check_path(name, path))
+    if not text then raise(name, "%s", problem) end
     local self
     self, problem = guarded(function() return tried(build(json.read(text))) end)
     if not self then raise(name, "cannot read '%s': %s", path, problem) end
