@@ -56,6 +56,15 @@ local mesh = np.mesh({4}, {"i"})
 local f = np.shard_map(function(x) return np.psum(x * 2, "i") end, {mesh=mesh, in_specs=np.P("i"), out_specs=np.P()})
 print(f(np.arange(8)))]] },
     { name = "native", options = { "--tier", "native" }, code = native },
+    { name = "loop", options = { "--tier", "native" }, code = [[
+local table = np.ones{9, 16}
+local f = np.jit(function(a, n) return np.scan(function(c, x)
+    local e = np.exp(c[1] - c[1]:max())
+    local row = np.cond(x:gt(2), function(v) return v:at{0}:set(np.arange(1)[0] * 2.5) end, np.tanh, e / e:sum())
+    return { row + np.take(table, c[2], { axis = 0 }), c[2] + 1 }, row:sum()
+end, { a, n }, np.arange(5)) end)
+local last, ys = f(np.arange(16) * 0.1, np.array(1, {dtype="i32"}))
+print(last[1]:sum(), last[2], ys)]] },
     { name = "generator", options = { "--tier", "native" }, code = native, library = "neap_native" },
     { name = "callback", code = [[
 local y = np.callback(function(x) return x * 2 end, { result = np.ones{3} })(np.ones{3})
