@@ -83,24 +83,31 @@ int radix_bytes(radix_form form) {
     return functions[form].bytes;
 }
 
-/* Whether the instruction set sorts them by itself. Pairs of 8 bytes are all different, so their order is stable. */
-static bool radix_is_fast(const radix_functions *f) {
-    return f->width >= 0 && vm_simd()->sorts->keys[f->width];
+/* The sorts of the instruction set, if it sorts these by itself; else NULL. Asked once for each sort, as tests change
+ * the set while sorts run. Pairs of 8 bytes are all different, so their order is stable. */
+static const lazy_sorts *fast_sorts(const radix_functions *f) {
+    const lazy_sorts *sorts = vm_simd()->sorts;
+    return f->width >= 0 && sorts->keys[f->width] ? sorts : NULL;
 }
 
 /* Elements that are numbers, which lie in `spare` if they are `away`. Where the instruction set gives up they are no
  * longer in the order of their places, so pairs are sorted by these as well. */
-static void radix_sort_fast(const radix_functions *f, void *data, void *spare, int64_t n, bool away) {
-    if (!vm_simd()->sorts->keys[f->width](data, spare, n, away))
+static void sort_fast(const radix_functions *f, const lazy_sorts *sorts, void *data, void *spare, int64_t n,
+                      bool away) {
+    if (!sorts->keys[f->width](data, spare, n, away))
         functions[f->width ? RADIX_KEYS64 : RADIX_KEYS32].sort(data, spare, n, false);
+}
+
+static void sort_alone(const radix_functions *f, const lazy_sorts *sorts, void *data, void *spare, int64_t n) {
+    if (sorts)
+        sort_fast(f, sorts, data, spare, n, false);
+    else
+        f->sort(data, spare, n, false);
 }
 
 void radix_sort(radix_form form, void *data, void *spare, int64_t n) {
     const radix_functions *f = &functions[form];
-    if (radix_is_fast(f))
-        radix_sort_fast(f, data, spare, n, false);
-    else
-        f->sort(data, spare, n, false);
+    sort_alone(f, fast_sorts(f), data, spare, n);
 }
 
 /* ---- By all workers, in parts ------------------------------------------------------------------------------------ */
@@ -115,6 +122,7 @@ typedef struct parts_piece { /* elements of a chunk, in the spare room if they a
 
 typedef struct parts_work {
     const radix_functions *f;
+    const lazy_sorts *sorts;
     char *data, *spare, *third;
     int64_t n, chunks;
     int parts;                         /* a power of two */
@@ -133,7 +141,7 @@ static void parts_choose(parts_work *j) {
     const int64_t count = (int64_t)j->parts * PART_SAMPLES, apart = j->n / count;
     for (int64_t k = 0; k < count; k++)
         memcpy((char *)some + k * j->f->bytes, j->data + (k * apart + apart / 2) * j->f->bytes, (size_t)j->f->bytes);
-    radix_sort_fast(j->f, some, scratch, count, false);
+    sort_fast(j->f, j->sorts, some, scratch, count, false);
     for (int k = 1; k < j->parts; k++) {
         const int level = 31 - __builtin_clz((unsigned)k), place = 2 * (k - (1 << level)) + 1;
         j->middles[k] = parts_key(j, (const char *)some, place * (count >> (level + 1)));
@@ -148,7 +156,7 @@ static void parts_cut(const parts_work *j, parts_piece *pieces, parts_piece piec
     }
     const int64_t at = piece.first * j->f->bytes;
     const int64_t low =
-        vm_simd()->sorts->part[j->f->width](j->data + at, j->spare + at, piece.count, j->middles[number], piece.away);
+        j->sorts->part[j->f->width](j->data + at, j->spare + at, piece.count, j->middles[number], piece.away);
     parts_cut(j, pieces, (parts_piece){piece.first, low, false}, 2 * number);
     parts_cut(j, pieces, (parts_piece){piece.first + low, piece.count - low, true}, 2 * number + 1);
 }
@@ -175,12 +183,12 @@ static void parts_sort(void *arg, int64_t part, const neap_run *run) {
     const parts_work *j = arg;
     const int64_t at = j->starts[part] * j->f->bytes;
     (void)run;
-    radix_sort_fast(j->f, j->data + at, j->third + at, j->starts[part + 1] - j->starts[part], true);
+    sort_fast(j->f, j->sorts, j->data + at, j->third + at, j->starts[part + 1] - j->starts[part], true);
 }
 
-static int sort_in_parts(const neap_run *run, const radix_functions *f, void *data, void *spare, int64_t n,
-                         int64_t chunks) {
-    parts_work j = {.f = f, .data = data, .spare = spare, .n = n, .chunks = chunks, .parts = 2};
+static int sort_in_parts(const neap_run *run, const radix_functions *f, const lazy_sorts *sorts, void *data,
+                         void *spare, int64_t n, int64_t chunks) {
+    parts_work j = {.f = f, .sorts = sorts, .data = data, .spare = spare, .n = n, .chunks = chunks, .parts = 2};
     const size_t half = (size_t)n * (size_t)f->bytes, bytes = half + (size_t)chunks * sizeof *j.pieces;
     while (j.parts < 4 * neap_engine_workers() && j.parts < PARTS_MOST)
         j.parts *= 2;
@@ -279,12 +287,13 @@ static void radix_place(radix_work *j) {
 int radix_sort_parallel(const neap_run *run, radix_form form, void *data, void *spare, int64_t n) {
     const int64_t most = 4 * (int64_t)neap_engine_workers(), chunks = n / CHUNK < most ? n / CHUNK : most;
     radix_work j = {.f = &functions[form], .data = data, .spare = spare, .n = n, .chunks = chunks};
-    if (chunks < 2 || (neap_engine_workers() < 2 && radix_is_fast(j.f))) {
-        radix_sort(form, data, spare, n);
+    const lazy_sorts *sorts = fast_sorts(j.f);
+    if (chunks < 2 || (neap_engine_workers() < 2 && sorts)) {
+        sort_alone(j.f, sorts, data, spare, n);
         return NEAP_OK;
     }
-    if (radix_is_fast(j.f))
-        return sort_in_parts(run, j.f, data, spare, n, chunks);
+    if (sorts)
+        return sort_in_parts(run, j.f, sorts, data, spare, n, chunks);
     size_t bytes = (size_t)j.chunks * sizeof(radix_chunk) + 2 * (sizeof *j.ends << MOST_BITS);
     void *scratch;
     int status = neap_run_alloc(run, bytes, &scratch);

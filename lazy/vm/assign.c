@@ -337,8 +337,9 @@ int vm_place(vm_builder *b) {
     vm_program *p = b->p;
     find_last(b);
     int status = place_sinks(b);
-    if (p->form == VM_NEST_ROWS && !registers(b) && p->chunk < VM_LONG * vm_limit.chunk)
-        p->chunk = VM_LONG * vm_limit.chunk; /* what goes by need not stay in a cache */
+    int64_t by_need = VM_LONG * vm_limit.chunk; /* what goes by need not stay in a cache */
+    if (p->form == VM_NEST_ROWS && !registers(b) && p->chunk < by_need)
+        p->chunk = by_need;
     if (p->form == VM_NEST_COLUMNS && p->carried && !registers(b))
         p->chunk = p->columns * LAZY_LEAF * (VM_CHUNK / (p->columns * LAZY_LEAF) + 1); /* whole leaves */
     let_folds_ask(p);

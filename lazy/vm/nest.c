@@ -199,14 +199,14 @@ static void nest_rows(vm_program *p, int64_t chunk) {
  * are better off with few chunks. */
 void vm_choose_nest(vm_program *p) {
     int across = tiled_axis(p);
-    int64_t chunk = p->copies ? VM_LONG * vm_limit.chunk : vm_limit.chunk; /* no registers */
+    int64_t small = vm_limit.chunk, chunk = p->copies ? VM_LONG * small : small; /* copies have no registers */
     p->reduced = p->reduces ? loop_elements(p->axes.shape, p->axes.kept, p->axes.n) : 1;
     if (column_wise(p))
         nest_columns(p, chunk);
     else if (across >= 0 && !p->copies && stores_along(p))
-        nest_strips(p, across, vm_limit.chunk);
+        nest_strips(p, across, small);
     else if (across >= 0)
-        nest_tiles(p, across, vm_limit.chunk);
+        nest_tiles(p, across, small);
     else
         nest_rows(p, p->far && !p->staged && !p->computes && !p->copies && chunk > VM_FAR_CHUNK ? VM_FAR_CHUNK : chunk);
     p->cells = loop_elements(p->grid, 0, p->ngrid);

@@ -269,7 +269,7 @@ static void find_traffic(const vm_builder *b, const lazy_kernel *kernel) {
     for (int k = 0; k < p->nsinks; k++)
         stores |= p->sinks[k].kind == LAZY_SINK_STORE;
     p->traffic = traffic.read + traffic.written;
-    int64_t cached = vm_limit.stream_min ? vm_limit.stream_min : last_level_cache();
+    int64_t given = vm_limit.stream_min, cached = given ? given : last_level_cache();
     /* One of many kernels that are large together, as where each device of a mesh has one: small ones are left
      * alone. */
     p->far = p->traffic > cached || (p->traffic > cached / 32 && p->traffic + kernel->around > cached);

@@ -312,12 +312,12 @@ void vm_fold(vm_run_state *frame, const vm_ins *ins);
 int vm_reduce(const vm_program *program, void *const *bufs, const lazy_scalar *scalars, const neap_run *run);
 
 /* ---- vm/isa.c; simd/simd.h has vm_simd --------------------------------------------------------------------------- */
-typedef struct vm_limits { /* tests change them while no kernel runs */
-    int64_t chunk;         /* elements of a chunk in kernels prepared from now on: 256, 512 or 1024 */
-    int64_t parallel_min;  /* ns of work below which no worker is woken */
-    int64_t task_min;      /* ns of the shortest task */
-    int64_t hot;           /* estimated ns that a kernel has run when native code is asked for */
-    int64_t stream_min; /* bytes of traffic from which results go past the caches; 0: those of the last-level cache */
+typedef struct vm_limits {        /* tests change them while kernels run */
+    _Atomic int64_t chunk;        /* elements of a chunk in kernels prepared from now on: 256, 512 or 1024 */
+    _Atomic int64_t parallel_min; /* ns of work below which no worker is woken */
+    _Atomic int64_t task_min;     /* ns of the shortest task */
+    _Atomic int64_t hot;          /* estimated ns that a kernel has run when native code is asked for */
+    _Atomic int64_t stream_min; /* bytes of traffic from which results go past the caches; 0: the last-level cache's */
 } vm_limits;
 extern vm_limits vm_limit;
 

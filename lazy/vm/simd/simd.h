@@ -217,7 +217,8 @@ typedef struct lazy_simd {
     void (*stream)(void *dst, const void *src, int64_t bytes);
 } lazy_simd;
 
-/* The set in use (vm/isa.c). */
+/* The set in use (vm/isa.c). Tests change it while ops run: what two sets do differently, not only faster, an op asks
+ * of one. */
 const lazy_simd *vm_simd(void);
 
 extern const lazy_simd lazy_simd_baseline;
