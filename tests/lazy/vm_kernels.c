@@ -218,7 +218,7 @@ int main(int argc, char **argv) {
     int samples = argc > 1 ? atoi(argv[1]) : check_times(900, 80);
     int native_samples = argc > 2 ? atoi(argv[2]) : check_times(30, 10), others = check_times(120, 40);
     neap_engine_start(&(neap_engine_config){.workers = 7});
-    vm_limit.parallel_min = 1, vm_limit.task_min = 1;
+    vm_limit.parallel_min = vm_limit.task_min = 1;
     try_samples(samples, others);
     native_begin();
     if (native_is_there)

@@ -188,7 +188,8 @@ static void try_copy(int dtype, bool through) {
         neap_run run = {.device = 0, .worker = -1};
         if (!has(sets[variant / 4]))
             continue;
-        vm_limit.chunk = variant & 1 ? 256 : 1024, vm_limit.stream_min = variant & 2 ? 1 : 0;
+        vm_limit.chunk = variant & 1 ? 256 : 1024;
+        vm_limit.stream_min = variant & 2 ? 1 : 0;
         memset(out, 0, (size_t)(nto * width));
         if (CHECK_EQ(vm_kernel_prepare(&kernel), NEAP_OK) &&
             CHECK_EQ(vm_kernel_run(&kernel, (void *[]){x, out}, NULL, variant & 2 ? &run : NULL), NEAP_OK))
@@ -203,7 +204,7 @@ static void try_copy(int dtype, bool through) {
 
 int main(void) {
     neap_engine_start(&(neap_engine_config){.workers = 4});
-    vm_limit.parallel_min = 1, vm_limit.task_min = 1;
+    vm_limit.parallel_min = vm_limit.task_min = 1;
     for (int k = 0; k < check_times(1000, 100); k++)
         try_move(1 << below(LAZY_WIDTHS));
     for (int k = 0; k < check_times(600, 60); k++) {

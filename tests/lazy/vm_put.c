@@ -75,7 +75,7 @@ int main(void) {
     static const int64_t sizes[] = {1, 2, 3, 16, 100, 1000}, inners[] = {1, 1, 1, 2, 3, 8, 17, 64, 100};
     static const int64_t ns[] = {0, 1, 15, 16, 17, 31, 200, 511, 512, 513, 1024, 2000};
     neap_engine_start(&(neap_engine_config){.workers = 7});
-    vm_limit.parallel_min = 1, vm_limit.task_min = 1;
+    vm_limit.parallel_min = vm_limit.task_min = 1;
     for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++)
         for (int index = NEAP_DTYPE_BOOL + 1; index < NEAP_DTYPE_COUNT; index++)
             for (int how = 0; !dtype_is_inexact(index) && how < LAZY_PUTS && vm_simd()->scatter->put[how][dtype]; how++)

@@ -228,7 +228,8 @@ static void try_sample(sample *s, const char *what) {
     void *expected[MAX_BUFS];
     for (int k = 0; k < s->nbufs; k++)
         expected[k] = copied(s->bufs[k], s->bytes[k]);
-    vm_limit.chunk = 1024, vm_limit.stream_min = 0;
+    vm_limit.chunk = 1024;
+    vm_limit.stream_min = 0;
     CHECK_EQ(vm_isa_set("baseline"), NEAP_OK);
     run_unfused(s, expected);
     for (int k = 0; k < 12; k++)
@@ -382,7 +383,7 @@ static void try_samples(int samples) {
 int main(int argc, char **argv) {
     int samples = argc > 1 ? atoi(argv[1]) : check_times(160, 20);
     int native_samples = argc > 2 ? atoi(argv[2]) : check_times(30, 10);
-    vm_limit.parallel_min = 1, vm_limit.task_min = 1;
+    vm_limit.parallel_min = vm_limit.task_min = 1;
     test_empty();
     test_huge_table();
     for (int workers = 2; workers <= 7; workers += 5) {
