@@ -9,8 +9,16 @@
 --     check.done()
 --
 -- A failed check ends its test; the next one runs. check.done prints "N passed, N failed, N skipped" and ends the
--- process, with status 1 if a test failed.
+-- process, with status 1 if a test failed. It removes what lies at names that os.tmpname gave, and at longer ones that
+-- begin with them.
 local check = {}
+
+local given = {}
+local tmpname = os.tmpname
+function os.tmpname() -- luacheck: ignore
+    given[#given + 1] = tmpname()
+    return given[#given]
+end
 
 local passed, failed, skipped = 0, 0, 0
 
@@ -113,6 +121,7 @@ end
 
 --- Prints the counts and ends the process.
 function check.done()
+    if #given > 0 then os.execute("rm -rf " .. table.concat(given, "* ") .. "*") end
     print(string.format("%d passed, %d failed, %d skipped", passed, failed, skipped))
     os.exit(failed == 0 and passed + skipped > 0 and 0 or 1)
 end

@@ -36,7 +36,7 @@ typedef struct neap_file_facts { // struct statx, which is the same on all proce
     uint64_t attributes;
     uint32_t links, owner, group;
     uint16_t mode;
-    uint64_t number, size, rest[26];
+    uint64_t number, size, blocks, mask, accessed[2], born[2], changed[2], modified[2], rest[16];
 } neap_file_facts;
 int statx(int folder, const char *path, int flags, unsigned wanted, neap_file_facts *facts);
 typedef struct neap_folder_entry { // struct dirent of 64-bit systems
@@ -62,7 +62,8 @@ local AT_FDCWD, AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, AT_EACCESS = -100, 0x1000, 0
 local BASIC_STATS, S_IFMT, S_IFDIR, S_IFREG, S_IFLNK = 0x7ff, 0xf000, 0x4000, 0x8000, 0xa000
 local W_OK, LOCK_EX, LOCK_NB = 2, 2, 4
 local PATH_MAX, MOST_LINKS = 4096, 40
-local MOST = 2 ^ 30 -- bytes of one system call
+local MOST = 2 ^ 30     -- bytes of one system call
+local MOST_FOLDERS = 64 -- of which it is known when they were changed
 
 local function errno_text()
     return ffi.string(C.strerror(ffi.errno()))
@@ -279,22 +280,54 @@ local function create_temporary(path, mode)
     end
 end
 
---- Removes a file unless its writer lives.
+--- Removes a file unless its writer lives. Returns whether the file is gone.
 function files.remove_dead(path)
     local fd = C.open(path, bit.bor(O_RDWR, O_NONBLOCK, O_NOCTTY, O_CLOEXEC))
-    if fd < 0 then return end
-    if lock(fd) then C.unlink(path) end
+    if fd < 0 then return ffi.errno() == ENOENT end
+    local free = lock(fd)
+    if free then C.unlink(path) end
     C.close(fd)
+    return free
+end
+
+-- By folder: { change = the time of the last change of the folder by this process; temporaries = those that lay there
+-- before, by the name of their file }. A folder may have any number of files, so a save looks through it again only if
+-- another process has changed it.
+local known, folders = {}, 0
+
+local function change_of(folder)
+    local facts = facts_of(folder, 0)
+    return facts and ("%s.%s"):format(tostring(facts.modified[0]), tostring(facts.modified[1]))
+end
+
+local function temporaries_in(folder)
+    local change, found = change_of(folder), known[folder]
+    if found and found.change == change then return found.temporaries end
+    if not found then
+        if folders == MOST_FOLDERS then known, folders = {}, 0 end
+        folders = folders + 1
+    end
+    local temporaries = {}
+    for _, other in ipairs(files.names(folder)) do
+        local name = other:match "^(.+)%.%x+%.part$"
+        if name then
+            temporaries[name] = temporaries[name] or {}
+            table.insert(temporaries[name], folder .. "/" .. other)
+        end
+    end
+    known[folder] = { change = change, temporaries = temporaries }
+    return temporaries
 end
 
 --- Removes what writers of this file that were killed have left.
 local function remove_dead_temporaries(path)
     local folder, name = split(path)
-    for _, other in ipairs(files.names(folder)) do
-        if other:sub(1, #name) == name and other:find("^%.%x+%.part$", #name + 1) then
-            files.remove_dead(folder .. "/" .. other)
-        end
+    local temporaries = temporaries_in(folder)
+    local alive = {}
+    for _, temporary in ipairs(temporaries[name] or {}) do
+        if not files.remove_dead(temporary) then alive[#alive + 1] = temporary end
     end
+    temporaries[name] = #alive > 0 and alive or nil
 end
 
 --- Writes pieces (strings and blocks) and waits until they are on the disk. Returns true, or nil and the error number.
@@ -336,6 +369,8 @@ local function replace(path, old, pieces)
     if old and C.faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) ~= 0 then return nil, ffi.errno() end
     remove_dead_temporaries(path)
     local fd, code = put(path, old, pieces)
+    local folder = split(path)
+    if known[folder] then known[folder].change = change_of(folder) end
     return fd and C.close(fd) == 0, code or ffi.errno()
 end
 
