@@ -409,8 +409,10 @@ check.test("an array of an open level that is reached through a table", function
     held.w = np.array { 1, 1 }
     check.equal(f(np.array { 1, 2 }):item(), 3)
     held.w = np.array { 2, 2 }
-    check.equal(f(np.array { 1, 2 }):item(), 3, "others are bound when the function is recorded")
-    check.equal(count.n, 4)
+    check.equal(f(np.array { 1, 2 }):item(), 6, "another one in the field is a reason to record")
+    check.equal(count.n, 5)
+    check.equal(f(np.array { 2, 2 }):item(), 8)
+    check.equal(count.n, 5)
 end)
 
 check.test("effects are those of the program", function()

@@ -11,6 +11,7 @@
 local ffi = require "ffi"
 local core = require "neap.core"
 local trees = require "neap.core.trees"
+local capture = require "neap.tracing.capture"
 local staging = require "neap.tracing.staging"
 
 local is_array, raise, describe = core.is_array, core.raise, core.describe
@@ -99,9 +100,9 @@ end
 
 --- The form of packed arguments: { key, n, arguments = nodes, nodes = the node of each leaf }, and the list of leaves.
 -- options: name, of the public function; is_static, by position, or by name for the keys of tables that are arguments;
--- is_donated, by position; identities; fixes_numbers: all numbers are static; labels: what arguments are called.
-function forms.analyse(given, options)
-    local a = { name = options.name, parts = {}, leaves = {}, nodes = {}, identities = options.identities,
+-- is_donated, by position; fixes_numbers: all numbers are static; labels: what arguments are called.
+function forms.analyse(given, options, identities)
+    local a = { name = options.name, parts = {}, leaves = {}, nodes = {}, identities = identities,
                 is_static = options.is_static, fixes_numbers = options.fixes_numbers }
     local form = { n = given.n, arguments = {}, nodes = a.nodes }
     for k = 1, given.n do
@@ -328,16 +329,17 @@ local function writer_of(form, leaves)
                           or "...", direct = few and leaves <= MOST_DIRECT and tables <= 40 }, Writer)
 end
 
-local HEAD = "local call, again, form, ids, numbers, Handle, istype, wrap, fills, finish, miss, site, K, "
+local HEAD = "local call, again, form, ids, numbers, Handle, istype, wrap, fills, finish, miss, site, holds, slow, K, "
     .. "type, getmetatable, pairs, rawequal, rawget = ..."
 
 --- The text of the function for a form: see forms.compile.
-local function call_code(form, places, donates)
+local function call_code(form, places, donates, guarded)
     local w, n = writer_of(form, #form.nodes + #places), {}
     w:put(HEAD)
     for k = 1, #places do n[k] = "c" .. k end
     if #places > 0 then w:put("local %s", table.concat(n, ", ")) end
     w:put("return function(%s)", w.parameters)
+    if guarded then w:put("if not holds[1]() then return slow(%s) end", w.parameters) end
     w:put("local x, n")
     if w.parameters == "..." and form.n > 0 then
         w:put("local t = {...}")
@@ -357,30 +359,21 @@ local function call_code(form, places, donates)
     return table.concat(w.lines, "\n"), w.constants
 end
 
---- Makes the variables c1, c2, … of a generated function those of the user.
-local function join(f, places)
-    for index = 1, 60 do
-        local name = debug.getupvalue(f, index)
-        if not name then return end
-        local k = tonumber(name:match "^c(%d+)$")
-        if k then debug.upvaluejoin(f, index, places[k].f, places[k].index) end
-    end
-end
-
 --- A function that takes arguments of the form and runs what was recorded for them, or nil if there is too much of it
 -- for one Lua function. cform: the core's form, whose leaves are those of `form`, then one for each place (capture).
 -- use: { fills = results by number of an entry, finish = called with the arguments after what the fast path cannot do,
--- miss = { what is called if the arguments have another form }, site = called before a call that donates }.
+-- miss = { what is called if the arguments have another form }, site = called before a call that donates, holds = {
+-- what tells whether the values around the function are those of the recording }, slow = called if they are not }.
 function forms.compile(form, cform, places, donates, use)
     if #places > MOST_CAPTURES then return nil end
     local C = core.C
-    local code, constants = call_code(form, places, donates)
+    local code, constants = call_code(form, places, donates, use.holds ~= nil)
     local chunk = loadstring(code, CHUNK)
     if not chunk then return nil end
     local f = chunk(C.neap_jit_call, C.neap_jit_repeat, cform, C.neap_form_ids(cform), C.neap_form_numbers(cform),
-                    core.Handle, ffi.istype, core.wrap, use.fills, use.finish, use.miss, use.site, constants,
-                    type, getmetatable, pairs, rawequal, rawget)
-    join(f, places)
+                    core.Handle, ffi.istype, core.wrap, use.fills, use.finish, use.miss, use.site, use.holds, use.slow,
+                    constants, type, getmetatable, pairs, rawequal, rawget)
+    capture.join(f, places)
     return f
 end
 

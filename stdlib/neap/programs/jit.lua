@@ -1,12 +1,14 @@
 --- jit.lua: np.jit, np.jit_cache, np.clear_caches.
 --
--- What a jitted function knows is its *state*: forms by key, each with the core's form, whose entries (lazy/jit.h) have
--- *records* here, by number; and the variables around the function that hold arrays, its *places*. A call goes through
--- generated code (forms.lua):
+-- What a jitted function knows is its *state*: the variables around the function that hold arrays, its *places*; and a
+-- *version* for each set of other values around it that it was called with lately, its *guards* (guards.lua). A version
+-- has forms by key, each with the core's form, whose entries (lazy/jit.h) have *records* here, by number. A call goes
+-- through generated code (forms.lua):
 --
---      f(…) ─▶ state[number of arguments] ─▶ code for a form ──core finds and runs an entry──▶ results
+--      f(…) ─▶ calls[number of arguments] ─▶ code for a form ──core finds and runs an entry──▶ results
 --                                              │ other form         └─ no entry fits: `slow` records one
---                                              └─▶ code for the next form ─▶ … ─▶ slow
+--                                              ├─▶ code for the next form ─▶ … ─▶ slow
+--                                              └─ other values around it ─▶ slow finds the version, or makes one
 --
 -- `slow` analyses the arguments, and knows what to do in each case; the generated code only saves time. No call looks
 -- at all entries: neither one that finds its entry, nor one that records another.
@@ -19,6 +21,7 @@ local core = require "neap.core"
 local axes = require "neap.tracing.axes"
 local capture = require "neap.tracing.capture"
 local forms = require "neap.programs.forms"
+local guards = require "neap.tracing.guards"
 local sized = require "neap.tracing.sized"
 local staging = require "neap.tracing.staging"
 local trees = require "neap.core.trees"
@@ -32,6 +35,8 @@ local OK, PENDING, SAFEPOINT, E_MEMORY = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_SAFEP
 local INPUT, DONATED, SAME, NONE = C.NEAP_LEAF_INPUT, C.NEAP_LEAF_DONATED, C.NEAP_LEAF_SAME, C.NEAP_LEAF_NONE
 local MOST_CHAINED = 16 -- forms of one number of arguments that the generated code tries one after the other
 local MOST_FORMS = 512  -- more than that start afresh
+local MOST_VERSIONS = 16
+local MOST_IN_TURN = 8  -- versions that one call each ran, before a warning
 local MOST_PLACES = 128 -- and so do these, or at twice as many as are in use
 local MOST_REFUSED = 16 -- recordings for other sizes that one call may add to
 local MOST_COMPARED = 8 -- programs among which the one is sought from which a new call differs least
@@ -46,15 +51,30 @@ local entry_info, leaf_info = ffi.new("neap_entry_info"), ffi.new("neap_info")
 
 -- ---- State ----------------------------------------------------------------------------------------------------------
 
+--- A version for which nothing is recorded yet, and nothing guarded.
+local function new_version(state)
+    core.call("jit", function() return C.neap_jit_new(ctx, jit_box) end)
+    return { jit = ffi.gc(jit_box[0], free_jit), forms = {}, count = 0, identities = { n = 0 }, chains = {},
+             records = {},
+             recordings = {}, -- with declared sizes: { key, of = what was declared, entry }, the newest first
+             calls = setmetatable({}, { __index = function() return state.slow end }), -- by number of arguments
+             holds = { function() return true end }, recording = 0 }
+end
+
+--- Lets calls find a version, which is put before the others.
+local function use_version(state, version)
+    for k, other in ipairs(state.versions) do
+        if other == version then table.remove(state.versions, k) end
+    end
+    table.insert(state.versions, 1, version)
+    state.versions[MOST_VERSIONS + 1] = nil
+    state.version, state.calls = version, version.calls
+end
+
 --- Forgets all that was recorded.
 local function reset(state)
-    for n in pairs(state) do
-        if type(n) == "number" then state[n] = nil end
-    end
-    core.call("jit", function() return C.neap_jit_new(ctx, jit_box) end)
-    state.jit = ffi.gc(jit_box[0], free_jit)
-    state.forms, state.count, state.identities, state.chains, state.records = {}, 0, { n = 0 }, {}, {}
-    state.recordings = {} -- with declared sizes: { key, of = what was declared, entry }, the newest first
+    state.versions = {}
+    use_version(state, new_version(state))
 end
 
 --- Passes on results that wait in the core, then attends to what the core asked for. After a donation that could raise
@@ -81,6 +101,51 @@ local function tell_site(state, form, level)
         form.file, form.line = file, line
         C.neap_form_site(form.cform, file .. ":" .. line)
     end
+end
+
+-- ---- Versions -------------------------------------------------------------------------------------------------------
+
+--- How many calls the programs of a version have run.
+local function calls_of(version)
+    local hits = 0
+    for _, record in pairs(version.records) do
+        if C.neap_form_entry(record.form.cform, record.number, entry_info) == OK then
+            hits = hits + tonumber(entry_info.hits)
+        end
+    end
+    return hits
+end
+
+--- Warns once of a guard that is another one at each call.
+local function note_turn(state, version, guard)
+    state.turns = calls_of(version) <= 1 and state.turns + 1 or 0
+    if state.turns < MOST_IN_TURN or state.warned then return end
+    state.warned = true
+    core.warn(state.name, "%s", guards.remedy(guard))
+end
+
+local function fits(version)
+    return not version.guards or version.holds[1]() and guards.arrays_stay(version.guards)
+end
+
+local settle_guards
+
+--- Finds the version for the values around the function, or begins one. Returns in words why it had to.
+local function find_version(state)
+    local version = state.version
+    if version.recording > 0 then settle_guards(state, version) end -- the function calls itself
+    if fits(version) then return nil end
+    for _, other in ipairs(state.versions) do
+        if other.guards and fits(other) then
+            use_version(state, other)
+            return nil
+        end
+    end
+    local guard = guards.split(version.guards)[1]
+    local reason = guards.difference(guard)
+    note_turn(state, version, guard)
+    use_version(state, new_version(state))
+    return reason
 end
 
 -- ---- Recording ------------------------------------------------------------------------------------------------------
@@ -137,6 +202,36 @@ local function look_at_places(state)
         end
     end
     return places, inputs, uses
+end
+
+--- A place as a guard has it; nil: it has none. A cell of a block counts as an argument does, but for the fields of a
+-- table that counts by identity.
+local function guarded_place(state, place)
+    local number = state.owns and state.owns(place)
+    if not number then return place end
+    if not state.cells[number] then return nil end
+    place.paths[""] = nil
+    return { name = place.name, state = state, number = number, paths = place.paths }
+end
+
+--- What the version will hold good for, and does already, since a block may reach other variables than the last one of
+-- its code. Variables that the function assigns itself are not guarded: that happens once, when it is recorded.
+local function guard_version(state, version)
+    local function ignores(place) return same_place(state.assigned, place) ~= nil end
+    local places = {}
+    for _, place in ipairs(capture.places(state.user_function)) do
+        places[#places + 1] = guarded_place(state, place)
+    end
+    version.guards = guards.of(places, ignores, version.guards or {})
+    version.holds[1] = guards.compile(version.guards)
+end
+
+--- After a recording: what it assigned itself is no guard.
+function settle_guards(state, version)
+    local changed = guards.split(version.guards)
+    if #changed == 0 then return end
+    for _, guard in ipairs(changed) do state.assigned[#state.assigned + 1] = guard.place end
+    guard_version(state, version)
 end
 
 local function raise_changed(state)
@@ -206,7 +301,7 @@ end
 local function reason_to_record(state, form)
     local text, least
     for k = 0, C.neap_form_recent(form.cform, MOST_COMPARED, recent_box) - 1 do
-        local what, count = entry_difference(state, form, state.records[recent_box[k]])
+        local what, count = entry_difference(state, form, state.version.records[recent_box[k]])
         if what and (not least or count <= least) then text, least = what, count end
     end
     if text then return text end
@@ -230,13 +325,13 @@ local function new_form(state, form)
     local n = #form.nodes + #state.places
     local is_number = ffi.new("uint8_t[?]", n + 1)
     for k, node in ipairs(form.nodes) do is_number[k - 1] = node.kind == "number" and 1 or 0 end
-    core.call("jit", function() return C.neap_jit_form(state.jit, n, is_number, form_box) end)
+    core.call("jit", function() return C.neap_jit_form(state.version.jit, n, is_number, form_box) end)
     local cform = form_box[0]
     form.cform, form.ids, form.numbers = cform, C.neap_form_ids(cform), C.neap_form_numbers(cform)
-    form.jit = state.jit -- which owns the core's form
+    form.jit = state.version.jit -- which owns the core's form
     form.fills, form.same = {}, {} -- same: ids of constructors around the function, by leaf, as they were recorded
-    state.forms[form.key] = form
-    state.count = state.count + 1
+    state.version.forms[form.key] = form
+    state.version.count = state.version.count + 1
 end
 
 --- Raises the error of a call. The core counts the inputs; the leaves are the first of them, and have names.
@@ -261,28 +356,30 @@ end
 
 --- Puts code for the form behind that of other forms of as many arguments.
 local function chain(state, form)
-    local last = state.chains[form.n]
+    local version = state.version
+    local last = version.chains[form.n]
     if last and last.length == MOST_CHAINED then return end
     local use = { fills = form.fills, miss = { state.slow }, finish = finisher(state, form, state.donates),
+                  holds = version.holds, slow = state.slow,
                   site = function()
                       tell_site(state, form, 4) -- behind this function and the generated code
                   end }
     jit.off(use.site)
     local f = forms.compile(form, form.cform, state.places, state.donates, use)
     if not f then return end
-    if last then last.miss[1] = f else state[form.n] = f end
-    state.chains[form.n] = { length = last and last.length + 1 or 1, miss = use.miss }
+    if last then last.miss[1] = f else version.calls[form.n] = f end
+    version.chains[form.n] = { length = last and last.length + 1 or 1, miss = use.miss }
 end
 
 --- Forgets the records of entries that the core has dropped.
-local function forget_dropped(state)
-    local number = C.neap_jit_dropped(state.jit)
+local function forget_dropped(version)
+    local number = C.neap_jit_dropped(version.jit)
     while number ~= 0 do
-        local record = state.records[number]
+        local record = version.records[number]
         if record then
-            record.form.fills[number], state.records[number] = nil, nil
+            record.form.fills[number], version.records[number] = nil, nil
         end
-        number = C.neap_jit_dropped(state.jit)
+        number = C.neap_jit_dropped(version.jit)
     end
 end
 
@@ -305,8 +402,8 @@ local function add_entry(state, form, traced, uses)
     end)
     ffi.gc(traced.program, nil)
     record.number, record.home = number_box[0], tostring(np.default_device())
-    forget_dropped(state)
-    state.records[record.number], form.recorded = record, true
+    forget_dropped(state.version)
+    state.version.records[record.number], form.recorded = record, true
     form.fills[record.number] = forms.filler(traced.template, results_box[0])
 end
 
@@ -399,7 +496,7 @@ end
 -- meet, or a new recording.
 local function trace_for_sizes(state, form, given, around, record)
     local shapes, refused = sized.shapes_of(state.name, given, state.is_static), {}
-    for _, recording in ipairs(state.recordings) do
+    for _, recording in ipairs(state.version.recordings) do
         if recording.key == fixed_part(form, recording.of.list, around) then
             local ok, traced = pcall(sized.play, state.name, recording.of, shapes, recording.entry)
             if ok then return traced end
@@ -409,7 +506,7 @@ local function trace_for_sizes(state, form, given, around, record)
     if #refused >= MOST_REFUSED then error(refused[#refused], 0) end
     local traced, of = sized.trace(state.name, given, state.sizes, record, state.is_static)
     if not of then raise(state.name, "option 'sizes' declares no size of an array among the arguments") end
-    table.insert(state.recordings, 1, { key = fixed_part(form, of.list, around), of = of, entry = traced })
+    table.insert(state.version.recordings, 1, { key = fixed_part(form, of.list, around), of = of, entry = traced })
     return traced
 end
 
@@ -426,10 +523,15 @@ local function record_and_run(state, form, given, leaves)
     for k = 1, #uses do all[#form.nodes + k] = uses[k] end
     local f, arguments = with_statics(state, given)
     local levels = #core.frame().levels
+    local version = state.version
     local function record(arguments_now)
-        state.traces = state.traces + 1
-        return staging.trace(state.name, f, arguments_now, state.is_static, all_places(state, places), inputs,
-                             levels > 0, state.fixes_numbers)
+        state.traces, version.recording = state.traces + 1, version.recording + 1
+        local results = pack(pcall(staging.trace, state.name, f, arguments_now, state.is_static,
+                                   all_places(state, places), inputs, levels > 0, state.fixes_numbers))
+        version.recording = version.recording - 1
+        if not results[1] then error(results[2], 0) end
+        settle_guards(state, version)
+        return unpack(results, 2, results.n)
     end
     local of_mesh, traced
     if state.sizes and levels == 0 then
@@ -440,7 +542,7 @@ local function record_and_run(state, form, given, leaves)
     end
     if state.device then C.neap_program_on(traced.program, state.device.number) end
     check_places(state, places, uses)
-    local afresh = form.jit ~= state.jit -- the function has called itself, and all was forgotten
+    local afresh = form.jit ~= state.version.jit -- the function has called itself, and is not where it was
     if of_mesh and not state.key and not state.keyed then
         state.keyed = {}
         reset(state)
@@ -476,8 +578,8 @@ end
 
 --- The form of the arguments, as it is known; it may have to be recorded for other places.
 local function form_of(state, given)
-    local form, leaves = forms.analyse(given, state)
-    return state.forms[form.key] or form, leaves
+    local form, leaves = forms.analyse(given, state, state.version.identities)
+    return state.version.forms[form.key] or form, leaves
 end
 
 --- A form for which something will be recorded now: known to the core, and with all places.
@@ -489,11 +591,12 @@ local function prepared(state, form, given)
     end
     local crowded = #state.places >= state.most_places -- with those of blocks that are gone
     if crowded then state.places = {} end
-    if add_places(state) or crowded or state.count >= MOST_FORMS then
+    if add_places(state) or crowded or state.version.count >= MOST_FORMS then
         reset(state)
         if crowded then state.most_places = math.max(MOST_PLACES, 2 * #state.places) end
         form = form_of(state, given)
     end
+    guard_version(state, state.version)
     if not form.cform then
         new_form(state, form)
         chain(state, form)
@@ -501,20 +604,21 @@ local function prepared(state, form, given)
     return form
 end
 
---- Of a function that names axes of a mesh: its state for the mesh at hand.
-local function keyed_state(state)
+--- Of a function that names axes of a mesh: its calls for the mesh at hand.
+local function keyed_calls(state)
     local key = axes.key() or ""
     if not state.keyed[key] then
         state.keyed[key] = jits.new(state.name, state.user_function, state.is_static, state.static_names,
                                     state.is_donated, state.device)
         state.keyed[key].key = key
     end
-    return state.keyed[key]
+    return state.keyed[key].calls
 end
 
 --- A call in all generality. It goes the same way as the fast one, so it may be used instead at any time.
 local function slow_call(state, ...)
-    if state.keyed then return keyed_state(state)[select("#", ...)](...) end
+    if state.keyed then return keyed_calls(state)[select("#", ...)](...) end
+    local changed = find_version(state)
     local given = pack(...)
     local form, leaves = form_of(state, given)
     if state.donates then
@@ -526,7 +630,7 @@ local function slow_call(state, ...)
     if not number then
         form = prepared(state, form, given)
         put_leaves(state, form, leaves)
-        state.reason = state.traces > 0 and reason_to_record(state, form) or nil
+        state.reason = changed or state.traces > 0 and reason_to_record(state, form) or nil
         note_changes(state, form)
         local results = pack(record_and_run(state, form, given, leaves))
         if results[1] then return unpack(results, 2, results.n) end
@@ -539,18 +643,17 @@ local function slow_call(state, ...)
 end
 
 --- The state of a function that records user_function; `device`: where it is computed, nil: where its arguments are.
--- Others may set: body, what is run instead of user_function, with the arguments; owns(place): whether a variable is
--- none of the places; labels and fixes_numbers (see forms.analyse).
+-- Others may set: body, what is run instead of user_function, with the arguments; owns(place): the number of a variable
+-- that is none of the places; cells: by that number, tables that count by identity; labels and fixes_numbers (see
+-- forms.analyse).
 function jits.new(name, user_function, is_static, static_names, is_donated, device)
     local state = { name = name, user_function = user_function, is_static = is_static, static_names = static_names,
                     is_donated = is_donated, donates = next(is_donated) ~= nil, device = device, places = {},
-                    most_places = MOST_PLACES, traces = 0 }
+                    most_places = MOST_PLACES, traces = 0, turns = 0, assigned = {} }
     function state.slow(...) return slow_call(state, ...) end
     jit.off(state.slow)
     reset(state)
-    return setmetatable(state, { __index = function(_, key)
-        return type(key) == "number" and rawget(state, "slow") or nil
-    end })
+    return state
 end
 
 --- {static={2, "mode"}}: positions, and names of keys; as sets, and a list of the names.
@@ -591,9 +694,10 @@ end
 -- tables that are arguments. Tables and functions that are static count by identity. Numbers are inputs: other values
 -- run the same program.
 --
--- f must depend on its arguments alone, and on arrays in local variables or globals around it, which are read anew at
--- each call. Everything else that f reads is fixed when it is recorded. f may print; it may not look at values that
--- depend on its arguments (item, tostring) nor assign arrays to variables outside.
+-- f may depend on its arguments, and on local variables and globals around it, which are read anew at each call:
+-- arrays are inputs; when a number, a string, a boolean, a function or a field `cfg.lr` has changed, f is recorded
+-- again. What f reads in other ways is fixed when it is recorded. f may print; it may not look at values that depend on
+-- its arguments (item, tostring) nor assign arrays to variables outside.
 --- donate: positions of arguments whose arrays the call may use up: their memory becomes that of results, or is freed.
 -- These arrays are deleted; using one afterwards raises. np.explain(f) tells of arrays that could not be used up.
 --- device: all of it is computed on this device ("cpu:1", or an element of np.devices()): arguments are put there, and
@@ -619,7 +723,7 @@ function np.jit(f, given_options)
     state.sizes = given.sizes
     state.inline = inline(state)
     return function(...)
-        local call = state[select("#", ...)]
+        local call = state.calls[select("#", ...)]
         if is_sized() then call = state.inline end
         return call(...)
     end
@@ -631,7 +735,7 @@ end
 function jits.state_of(f)
     if type(f) ~= "function" or not core.is_library(f) then return nil end
     local name, state = debug.getupvalue(f, 1)
-    if name ~= "state" or type(state) ~= "table" or not rawget(state, "slow") then return nil end
+    if name ~= "state" or type(state) ~= "table" or not state.slow then return nil end
     return state
 end
 
@@ -706,11 +810,13 @@ function jits.facts(state)
         facts.reason = facts.reason or more.reason
         for _, entry in ipairs(more.entries) do facts.entries[#facts.entries + 1] = entry end
     end
-    forget_dropped(state)
-    for _, record in pairs(state.records) do
-        local entry = entry_facts(state, record.form, record)
-        facts.bytes = facts.bytes + entry.bytes
-        facts.entries[#facts.entries + 1] = entry
+    for _, version in ipairs(state.versions) do
+        forget_dropped(version)
+        for _, record in pairs(version.records) do
+            local entry = entry_facts(state, record.form, record)
+            facts.bytes = facts.bytes + entry.bytes
+            facts.entries[#facts.entries + 1] = entry
+        end
     end
     table.sort(facts.entries, function(a, b) return a.arguments < b.arguments end)
     return facts

@@ -10,8 +10,9 @@
 -- A *cell* is an upvalue of the block, or of a function of the user that the block reaches through its cells: which
 -- of these share a cell, and their prototypes, are part of the key too. Values in cells are seen in three ways: arrays,
 -- and tables of arrays (a tree that holds at least one array, and nothing but arrays, numbers, strings and booleans),
--- are inputs; numbers, strings and booleans count by value; all else by identity. While the block is recorded its cells
--- hold stand-ins. What it reaches in other ways is as in np.jit.
+-- are inputs; numbers, strings and booleans count by value; all else by identity, tables also by the fields that the
+-- block names (guards.lua). While the block is recorded its cells hold stand-ins. What it reaches in other ways is as
+-- in np.jit.
 local axes = require "neap.tracing.axes"
 local core = require "neap.core"
 local jits = require "neap.programs.jit"
@@ -147,12 +148,12 @@ local function state_of(block)
     return state
 end
 
-local FIELDS = { "user_function", "is_static", "labels", "owns", "body" }
+local FIELDS = { "user_function", "is_static", "labels", "owns", "cells", "body" }
 
 --- Calls with these fields of the state, which then are again what they were: it must keep no block alive.
 local function call_with_fields(state, fields, ...)
     local held = {}
-    for _, name in ipairs(FIELDS) do held[name], state[name] = rawget(state, name), fields[name] end
+    for _, name in ipairs(FIELDS) do held[name], state[name] = state[name], fields[name] end
     local results = staging.pack(pcall(state.slow, ...))
     for _, name in ipairs(FIELDS) do state[name] = held[name] end
     if not results[1] then error(results[2], 0) end
@@ -175,18 +176,20 @@ function np.staged(block)
     local cells, parts = { of = {} }, {}
     find_cells(block, cells, parts, { n = 0 })
     local state = state_of(block)
-    local values, is_static, labels, n = {}, {}, {}, #cells
+    local values, is_static, labels, by_identity, n = {}, {}, {}, {}, #cells
     for k, cell in ipairs(cells) do
         values[k], labels[k] = cell.value, ("the variable '%s'"):format(cell.name)
         cell.is_input = is_array(cell.value) or is_tree(cell.value)
         is_static[k] = not cell.is_input
+        by_identity[k] = is_static[k] and type(cell.value) == "table" and cell.value or nil
     end
     for k = 1, #parts do -- how functions share cells, and their code, are static arguments behind the cells
         values[n + k], is_static[n + k], labels[n + k] = parts[k], true, "a function around the block"
     end
     return call_with_fields(state, {
         user_function = block, is_static = is_static, labels = labels,
-        owns = function(place) return place.index and cells.of[upvalueid(place.f, place.index)] ~= nil end,
+        owns = function(place) return place.index and cells.of[upvalueid(place.f, place.index)] end,
+        cells = by_identity,
         body = function(...) return run_block(block, cells, ...) end,
     }, unpack(values, 1, n + #parts))
 end

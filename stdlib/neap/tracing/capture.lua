@@ -3,42 +3,77 @@
 -- np.jit makes them hidden inputs: while tracing, their places hold placeholders; at each call they are read anew. A
 -- *place* is an upvalue of a closure or a global of its environment. They are found by walking closures: upvalues that
 -- are functions, and global names in the bytecode (also of functions defined inside). Arrays in tables, and in anything
--- reached in another way, are not found: those are bound when tracing.
+-- reached in another way, are not found: those are bound when tracing. What other values a recording holds good for is
+-- guarded (guards.lua), by the paths of fields that the bytecode reads of a place: `cfg.optim.lr`.
 local core = require "neap.core"
 local util = require "jit.util"
 
 local is_array = core.is_array
 local band, rshift = bit.band, bit.rshift
-local getupvalue, setupvalue, upvalueid = debug.getupvalue, debug.setupvalue, debug.upvalueid
+local getupvalue, setupvalue = debug.getupvalue, debug.setupvalue
+local upvalueid, upvaluejoin = debug.upvalueid, debug.upvaluejoin
 
 local capture = {}
 
---- The opcode of an instruction of a sample chunk.
-local function opcode_of(code, position)
-    return band(util.funcbc(loadstring(code), position), 0xff)
+--- The opcode of an instruction of a function.
+local function opcode_of(f, position)
+    return band(util.funcbc(f, position), 0xff)
 end
-local GGET = opcode_of("return x", 1)
-local GSET = opcode_of("x = 1", 2)
-local FNEW = opcode_of("return function() end", 1)
+local GGET = opcode_of(loadstring "return x", 1)
+local GSET = opcode_of(loadstring "x = 1", 2)
+local FNEW = opcode_of(loadstring "return function() end", 1)
+local UGET = opcode_of(loadstring "local a = ... return function() return a end"(), 1)
+local TGETS = opcode_of(loadstring "local t = ... return t.x", 2)
+local TGETB = opcode_of(loadstring "local t = ... return t[1]", 2)
 
---- Enters the names of globals that a function or prototype mentions into `names`.
-local function global_names(f, names)
+--- The operands of an instruction: A, B, C; and D, which is B and C together.
+local function operand_a(instruction) return band(rshift(instruction, 8), 0xff) end
+local function operand_b(instruction) return rshift(instruction, 24) end
+local function operand_c(instruction) return band(rshift(instruction, 16), 0xff) end
+local function operand_d(instruction) return rshift(instruction, 16) end
+
+--- Enters what becomes of a variable that the instruction at `pc` reads: the path of names and small integers by which
+-- the instructions after it go on, { "optim", "lr" } of `cfg.optim.lr`; {} where it is read as a whole.
+local function add_path(f, pc, paths)
+    local path, register = {}, operand_a(util.funcbc(f, pc))
+    while true do
+        pc = pc + 1
+        local instruction = util.funcbc(f, pc)
+        local opcode = instruction and band(instruction, 0xff)
+        if (opcode ~= TGETS and opcode ~= TGETB) or operand_b(instruction) ~= register then break end
+        local c = operand_c(instruction)
+        path[#path + 1] = opcode == TGETS and util.funck(f, -c - 1) or c
+        register = operand_a(instruction)
+    end
+    paths[table.concat(path, "\0")] = path
+end
+
+--- Enters the variables that a function or prototype mentions into `reads`: paths (add_path) by name of a global, and
+-- by name of an upvalue; a global that is only assigned has none. Functions defined inside reach upvalues of f by name.
+local function add_reads(f, reads)
     local pc = 1
     while true do
         local instruction = util.funcbc(f, pc)
         if not instruction then return end
         local opcode = band(instruction, 0xff)
         if opcode == GGET or opcode == GSET then
-            names[util.funck(f, -rshift(instruction, 16) - 1)] = true
+            local name = util.funck(f, -operand_d(instruction) - 1)
+            reads.globals[name] = reads.globals[name] or {}
+            if opcode == GGET then add_path(f, pc, reads.globals[name]) end
+        elseif opcode == UGET then
+            local name = util.funcuvname(f, operand_d(instruction)) or ""
+            reads.upvalues[name] = reads.upvalues[name] or {}
+            add_path(f, pc, reads.upvalues[name])
         elseif opcode == FNEW then
-            global_names(util.funck(f, -rshift(instruction, 16) - 1), names)
+            add_reads(util.funck(f, -operand_d(instruction) - 1), reads)
         end
         pc = pc + 1
     end
 end
 
---- The value of a place now.
+--- The value of a place now: of an upvalue; of what a block of np.staged has in a cell (state.cells); of a global.
 local function read(place)
+    if place.state then return place.state.cells[place.number] end
     if place.index then return select(2, getupvalue(place.f, place.index)) end
     return rawget(place.environment, place.name)
 end
@@ -47,6 +82,7 @@ capture.read = read
 --- Whether two places are one variable.
 function capture.same(a, b)
     if a.index and b.index then return upvalueid(a.f, a.index) == upvalueid(b.f, b.index) end
+    if a.state or b.state then return a.state == b.state and a.number == b.number end
     return a.name == b.name and a.environment ~= nil and a.environment == b.environment
 end
 
@@ -55,27 +91,55 @@ function capture.write(place, value)
     if place.index then setupvalue(place.f, place.index, value) else rawset(place.environment, place.name, value) end
 end
 
---- All places that f can reach: a list of { name, value, f and index of an upvalue or environment of a global }.
+--- What stands in a value at the end of a path; nil where that does not lead on.
+function capture.follow(value, path)
+    for k = 1, #path do
+        if type(value) ~= "table" then return nil end
+        value = rawget(value, path[k])
+    end
+    return value
+end
+
+--- Makes the variables c1, c2, … of a generated function those of places; what is no upvalue is left out.
+function capture.join(f, places)
+    for index = 1, 60 do
+        local name = getupvalue(f, index)
+        if not name then return end
+        local k = tonumber(name:match "^c(%d+)$")
+        if k then upvaluejoin(f, index, places[k].f, places[k].index) end
+    end
+end
+
+--- All places that f can reach: a list of { name, value, f and index of an upvalue or environment of a global, paths =
+-- how it is read (add_path) }. Functions that stand in tables are reached where they are read by a path.
 function capture.places(f)
     local places, seen_functions, seen_cells, seen_globals = {}, {}, {}, {}
     local visit
 
-    local function add(place, value)
-        place.value = value
-        places[#places + 1] = place
-        if type(value) == "function" then visit(value) end
+    --- Adds a place, or to one that is known other paths by which it is read.
+    local function add(place, paths)
+        if not place.paths then
+            place.value, place.paths = capture.read(place), {}
+            places[#places + 1] = place
+            if type(place.value) == "function" then visit(place.value) end
+        end
+        for text, path in pairs(paths) do
+            if not place.paths[text] then
+                place.paths[text] = path
+                local value = type(place.value) == "table" and capture.follow(place.value, path)
+                if type(value) == "function" then visit(value) end
+            end
+        end
+        return place
     end
 
-    local function visit_globals(g)
-        local names, environment = {}, getfenv(g)
-        global_names(g, names)
+    local function visit_globals(g, globals)
+        local environment = getfenv(g)
         local seen = seen_globals[environment] or {}
         seen_globals[environment] = seen
-        for name in pairs(names) do
-            if not seen[name] then
-                seen[name] = true
-                add({ name = name, environment = environment }, rawget(environment, name))
-            end
+        for name, paths in pairs(globals) do
+            seen[name] = seen[name] or { name = name, environment = environment }
+            add(seen[name], paths)
         end
     end
 
@@ -95,16 +159,16 @@ function capture.places(f)
         local facts = debug.getinfo(g, "S")
         if facts.what == "C" then return end
         if core.is_library(g) then return visit_wrapped(g) end
+        local reads = { globals = {}, upvalues = {} }
+        add_reads(g, reads)
         for index = 1, 60 do
-            local name, value = getupvalue(g, index)
+            local name = getupvalue(g, index)
             if not name then break end
             local cell = upvalueid(g, index)
-            if not seen_cells[cell] then
-                seen_cells[cell] = true
-                add({ name = name, f = g, index = index }, value)
-            end
+            seen_cells[cell] = seen_cells[cell] or { name = name, f = g, index = index }
+            add(seen_cells[cell], reads.upvalues[name] or {})
         end
-        visit_globals(g)
+        visit_globals(g, reads.globals)
     end
 
     visit(f)
@@ -175,11 +239,11 @@ function capture.counted(places)
     for _, place in ipairs(places) do
         if place.environment and type(place.value) == "number" then
             local now = read(place)
-            if type(now) == "number" and now ~= place.value then return place.name end
+            if type(now) == "number" and now ~= place.value and now == now then return place.name end
         end
     end
 end
 
-for _, f in ipairs { global_names, capture.places, capture.assigned, capture.counted } do jit.off(f) end
+for _, f in ipairs { add_reads, add_path, capture.places, capture.assigned, capture.counted } do jit.off(f) end
 
 return capture
