@@ -1,14 +1,17 @@
---- sizes_random_test.lua: random functions (tests/lib/sized_programs.lua), recorded once with declared sizes, at ten
--- sizes each: bit for bit what the function gives when it is run directly, or a refusal; an error where that raises.
--- The same with programs inside of programs.
+--- sizes_random_test.lua: functions drawn at random (tests/lib/sized_programs.lua), recorded once with declared sizes,
+-- at ten sizes each: bit for bit what the function gives when it is run directly, or a refusal; an error where that
+-- raises. The same with programs inside of programs.
 --
--- NEAP_TEST_LONG=h in hours draws that long; NEAP_TEST_SEEDS=from,to draws these.
+-- NEAP_TEST_LONG=h in hours draws that long; NEAP_TEST_SEEDS=from,to draws these. Sanitized builds draw a third.
 local check = require "tests.lib.check"
+local seeds = require "tests.lib.seeds"
 local sized_programs = require "tests.lib.sized_programs"
 local np = require "neap"
 
 local LONG = tonumber(os.getenv "NEAP_TEST_LONG" or "0") or 0
-local FROM, TO = (os.getenv "NEAP_TEST_SEEDS" or "1,120"):match "(%d+),(%d+)"
+local COUNT = os.getenv "NEAP_TEST_BUILD" == "release" and 120 or 40
+local USUAL = ("%d,%d"):format(seeds.first, seeds.first + COUNT - 1)
+local FROM, TO = (os.getenv "NEAP_TEST_SEEDS" or USUAL):match "(%d+),(%d+)"
 local PLACES = { { 5, 4 }, { 1, 1 }, { 2, 3 }, { 3, 2 }, { 7, 7 }, { 4, 9 }, { 12, 1 }, { 1, 6 }, { 6, 6 }, { 17, 5 } }
 
 --- Dtype, shape and elements, as a text; NaN as one.
