@@ -32,8 +32,8 @@ local function operand_b(instruction) return rshift(instruction, 24) end
 local function operand_c(instruction) return band(rshift(instruction, 16), 0xff) end
 local function operand_d(instruction) return rshift(instruction, 16) end
 
---- Enters what becomes of a variable that the instruction at `pc` reads: the path of names and small integers by which
--- the instructions after it go on, { "optim", "lr" } of `cfg.optim.lr`; {} where it is read as a whole.
+--- Enters the path of names and small integers by which the instructions after `pc`, where a variable is read, go on:
+-- { "optim", "lr" } of `cfg.optim.lr`; {} where the variable is read as a whole.
 local function add_path(f, pc, paths)
     local path, register = {}, operand_a(util.funcbc(f, pc))
     while true do
@@ -71,7 +71,7 @@ local function add_reads(f, reads)
     end
 end
 
---- The value of a place now: of an upvalue; of what a block of np.staged has in a cell (state.cells); of a global.
+--- The value of a place now: of a cell of a block of np.staged (state.cells), of an upvalue, of a global.
 local function read(place)
     if place.state then return place.state.cells[place.number] end
     if place.index then return select(2, getupvalue(place.f, place.index)) end
@@ -91,7 +91,7 @@ function capture.write(place, value)
     if place.index then setupvalue(place.f, place.index, value) else rawset(place.environment, place.name, value) end
 end
 
---- What stands in a value at the end of a path; nil where that does not lead on.
+--- The value at the end of a path of fields; nil where a step is missing.
 function capture.follow(value, path)
     for k = 1, #path do
         if type(value) ~= "table" then return nil end

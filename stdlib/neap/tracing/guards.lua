@@ -1,15 +1,15 @@
---- guards.lua: the values around a function that a recording of it holds good for.
+--- guards.lua: the values around a function for which a recording is good.
 --
--- A function that is recorded once reads numbers, booleans, strings, tables and functions from variables around it, and
--- from fields of plain tables in these; what was recorded is of use as long as they are the same. A *guard* is one such
--- value: a place (capture.lua), and a path from it.
+-- A jitted function reads numbers, booleans, strings, tables and functions from variables around the function, and from
+-- fields of plain tables in these variables; a recording is good as long as these values are the same. A *guard* is one
+-- such value: a place (capture.lua), and a path of fields.
 --
 --      local lr, cfg, act = 0.1, {wd = 1e-4}, np.tanh
 --      np.jit(function(w) return act(w) * lr - cfg.wd * w end)     guards: act, lr, cfg.wd
 --
 -- Numbers, booleans, strings and nil are compared by value, all else by identity. Arrays in variables are inputs and
--- need no guard, except that they are arrays still; arrays in fields are bound, so they are guarded. The library and
--- Lua's own tables and functions are taken not to change.
+-- must be arrays still; arrays in fields are bound, and guarded by identity. The library and Lua's own tables and
+-- functions are taken not to change.
 local core = require "neap.core"
 local globals = require "neap.core.globals"
 local capture = require "neap.tracing.capture"
@@ -47,7 +47,7 @@ local function read(guard)
     return capture.follow(capture.read(guard.place), guard.path)
 end
 
---- Whether the value of a guard is what it was. A recording keeps no object alive for that.
+--- Whether the value of a guard is the old one. A guard keeps no object alive.
 local function is_same(guard)
     local now, was = read(guard), guard.was
     if guard.kind == "array" then return is_array(now) end
@@ -56,7 +56,7 @@ local function is_same(guard)
     return type(now) == "number" and now ~= now and was ~= was
 end
 
---- The guard of a path from a place; nil: it needs none.
+--- The guard of a path from a place; nil: none is needed.
 local function guard_of(place, path)
     local root = capture.read(place)
     if is_array(root) then return { place = place, path = {}, what = "array", kind = "array" } end
@@ -98,7 +98,7 @@ local function number_code(x, value)
     return ("not rawequal(%s, %s)"):format(x, text)
 end
 
---- The condition under which what x names is not the value of a guard. W has what is compared by identity.
+--- The condition under which the value of x is not that of a guard. W has the values compared by identity.
 local function changed_code(x, guard, W)
     local was = guard.was
     if guard.kind == "identity" then
@@ -110,7 +110,7 @@ local function changed_code(x, guard, W)
     return ("not rawequal(%s, %s)"):format(x, type(was) == "string" and ("%q"):format(was) or tostring(was))
 end
 
---- The lines that put what stands at the end of a guard's path into x.
+--- The lines that put the value at the end of a guard's path into x.
 local function path_code(lines, guard)
     for _, step in ipairs(guard.path) do
         local key = type(step) == "number" and step or ("%q"):format(step)
@@ -118,8 +118,8 @@ local function path_code(lines, guard)
     end
 end
 
---- A function that tells whether values first, first + 1, … of the list are what they were, as many as one function can
--- have variables for; and the number of the next.
+--- A function that tells whether the values of guards first, first + 1, … are the old ones, for as many guards as one
+-- function can have variables; and the number of the next guard.
 local function part_of(list, first)
     local lines, names, cells = { "return function()", "local x" }, {}, {}
     local W, G = setmetatable({ n = 0 }, WEAK), {}
@@ -152,8 +152,8 @@ end
 
 -- ---- The guards of a recording --------------------------------------------------------------------------------------
 
---- A function that tells whether the values of all guards are what they were, but for arrays in variables. It calls no
--- function of the user, so LuaJIT may compile it.
+--- A function that tells whether the values of all guards are the old ones, but for arrays in variables. Such a function
+-- calls none of the user's, so LuaJIT may compile it.
 function guards.compile(list)
     local compared, holds = {}, nil
     for _, guard in ipairs(list) do
@@ -177,7 +177,7 @@ local function same_guard(a, b)
     return true
 end
 
---- The guards of places, and other guards but for those that it `ignores`: a list. It keeps no value alive.
+--- The guards of places, and other guards, without those of places that `ignores`(place) names: a list.
 function guards.of(places, ignores, others)
     local list = {}
     for _, place in ipairs(places) do
@@ -201,7 +201,7 @@ function guards.arrays_stay(list)
     return true
 end
 
---- Of a list, the guards whose value is not what it was; and those whose value is.
+--- Of a list, the guards with another value than the old one; and the others.
 function guards.split(list)
     local changed, others = {}, {}
     for _, guard in ipairs(list) do
@@ -221,7 +221,7 @@ function guards.difference(guard)
     return ("%s was %s and is %s"):format(where, was, value_text(now))
 end
 
---- What to do about a value that is another one at each call.
+--- The remedy for a value that changes at each call, in words.
 function guards.remedy(guard)
     local what = guard.what
     local remedy = what == "number" and "pass it as an argument, or keep it in an array, which is read anew"
