@@ -365,6 +365,60 @@ elsewhere("np.nn.Block np.nn.Sequential block.apply block.hybridize block.init b
           "tests/stdlib/block_test.lua", "they run the functions of others")
 elsewhere("np.nn", "tests/contracts/layers_test.lua", "a table of functions")
 
+of("np.nn.lora", {
+    args = { { "w" }, { "a" }, { "b" } }, accepts = "f32 f64", gives = "same",
+    shapes = { { { 3, 4 }, { 3, 2 }, { 2, 4 } }, { { 1, 1 }, { 1, 2 }, { 2, 1 } }, { { 5, 2 }, { 5, 2 }, { 2, 2 } } },
+    options = { { rank = 2, alpha = 3 }, { rank = 2, which = "kernel$" } },
+    within = { f64 = "scaled 4e-15", f32 = "scaled 1e-6" }, divided = { f64 = "scaled 4e-15", f32 = "scaled 1e-6" },
+    call = function(f, o, w, a, b)
+        return f(o):merge({ { kernel = w } }, { ["[1].kernel"] = { a = a, b = b } })[1].kernel
+    end,
+    oracle = "w + o.get('alpha', 16) / 2 * (a @ b)", without = { numbers = "trees have arrays" },
+    also = {
+        ["np.nn.lora: a few parameters learn what all would"] = function()
+            local dense = nn.Dense(6, 5)
+            local params = dense:init(np.random.key(1))
+            local x = np.random.normal(np.random.key(2), { 40, 6 })
+            local want = x:matmul(params.w + np.outer(np.arange(6) / 6, np.arange(5) - 2)) + params.b
+            local lora = nn.lora { rank = 1, alpha = 1, which = "w$" }
+            local adapters = lora:init(np.random.key(3), params)
+            check.equal(dense(lora:merge(params, adapters), x):totable(), dense(params, x):totable())
+            local opt = np.optim.adam { lr = 0.1 }
+            local step = np.jit(function(a, state)
+                local loss, g = np.value_and_grad(function(v)
+                    return nn.mse(dense(lora:merge(params, v), x), want)
+                end)(a)
+                a, state = opt:update(g, state, a)
+                return a, state, loss
+            end)
+            local state, first, last = opt:init(adapters), nil, nil
+            for _ = 1, 300 do
+                adapters, state, last = step(adapters, state)
+                first = first or last
+            end
+            check.ok(last:item() < first:item() / 1000, tostring(last))
+        end,
+        ["np.nn.lora: what is adapted, and what cannot be"] = function()
+            local params = { a = np.ones { 2, 3 }, b = { np.ones(3), np.ones { 3, 3 } } }
+            local function paths(options)
+                local found = {}
+                for path in pairs(nn.lora(options):init(np.random.key(0), params)) do found[#found + 1] = path end
+                table.sort(found)
+                return table.concat(found, " ")
+            end
+            check.equal(paths(), "a b[2]")
+            check.equal(paths { which = "^b%[2" }, "b[2]")
+            check.equal(paths { which = function(path) return path == "a" end }, "a")
+            check.raises(function() paths { which = "^b" } end, "only matrices of floats can be adapted, and 'b%[1%]'")
+            check.raises(function() paths { which = "none" } end, "no parameter is adapted")
+            check.raises(function() paths { which = function() end } end, "true or false, got nothing")
+            check.raises(function() paths { rank = 0 } end, "rank")
+            local lora = nn.lora {}
+            local adapters = lora:init(np.random.key(0), params)
+            check.raises(function() lora:merge({ a = params.a }, adapters) end, "adapters are of other parameters: 1")
+        end,
+    },
+})
 elsewhere("np.nn.summary", "tests/stdlib/block_test.lua", "it tells of blocks")
 
 -- ---- Initializers ---------------------------------------------------------------------------------------------------

@@ -116,6 +116,92 @@ of("np.optim.ema", {
 elsewhere("np.optim opt.init opt.update avg.init avg.update", "tests/contracts/optimizers_test.lua",
           "methods that each optimizer's contract calls")
 
+-- ---- Around an optimizer --------------------------------------------------------------------------------------------
+
+--- The parameters after an update with g, and after one more with h.
+local function twice(opt, p, g, h)
+    local first, state = opt:update({ w = g }, opt:init { w = p }, { w = p })
+    return first.w, opt:update({ w = h }, state, first).w
+end
+
+local AROUND = { { { 5 }, { 5 }, { 5 } }, { { 2, 3 }, { 2, 3 }, { 2, 3 } }, { {}, {}, {} } }
+local THREE = { { "p", special = finite }, { "g", special = large }, { "h", special = false } }
+local FLOATS = { f64 = "scaled 4e-15", f32 = "scaled 1e-6" }
+
+of("np.optim.accumulate", {
+    args = THREE, accepts = "f32 f64", gives = "same", shapes = AROUND, within = FLOATS,
+    without = { numbers = NUMBERS },
+    options = { { count = 1, lr = 0.25 }, { count = 2, lr = 0.25 }, { count = 3, lr = 0.25 } },
+    call = function(f, o, p, g, h)
+        return twice(f(optim.adam { lr = o.lr }, o.count, o.nonsense and { nonsense = o.nonsense }), p, g, h)
+    end,
+    oracle = "two_updates(optax.MultiSteps(optax.adam(o['lr']), o['count']), p, g, h)",
+    also = { ["np.optim.accumulate: the mean of three, in a jitted step that donates, at its own rate"] = function()
+        local opt = optim.accumulate(optim.sgd { lr = 7 }, 3)
+        local step = np.jit(function(params, state, g, lr) return opt:update({ g }, state, params, lr) end,
+                            { donate = { 1, 2 } })
+        local params = { np.array { 1, 2 } }
+        local state = opt:init(params)
+        for k, expected in ipairs { { 1, 2 }, { 1, 2 }, { 0, 1 }, { 0, 1 }, { 0, 1 }, { -2, -1 } } do
+            params, state = step(params, state, np.full(2, k > 3 and 4 or k), 0.5)
+            check.equal(params[1]:totable(), expected)
+        end
+        check.equal({ state.step:item(), state.inner.step:item() }, { 6, 2 })
+        check.raises(function() optim.accumulate({}, 2) end, "an optimizer")
+        check.raises(function() optim.accumulate(opt, 0) end, "count")
+        check.raises(function() opt:update(params, {}, params) end, "opt:init")
+    end },
+})
+of("np.optim.freeze", {
+    args = THREE, accepts = "f32 f64", gives = "same", shapes = AROUND, within = FLOATS,
+    without = { numbers = NUMBERS },
+    options = { { lr = 0.25 } },
+    call = function(f, o, p, g, h)
+        local opt = f(optim.adam { lr = o.lr }, "^body", o.nonsense and { nonsense = o.nonsense })
+        local params = { body = p, head = { p } }
+        local state = opt:init(params)
+        for _, grad in ipairs { g, h } do params, state = opt:update({ body = h, head = { grad } }, state, params) end
+        return params.body, params.head[1]
+    end,
+    oracle = "(p, two_updates(optax.adam(o['lr']), p, g, h)[1])",
+    also = { ["np.optim.freeze: by a function, all, none; what is no answer"] = function()
+        local params = { np.ones(2), np.ones { 2, 2 } }
+        local function trained(frozen)
+            local opt = optim.freeze(optim.sgd { lr = 1, momentum = 0.5 }, frozen)
+            local state = opt:init(params)
+            local new = opt:update(params, state, params)
+            return { new[1][0]:item(), new[2][0][0]:item(), #np.tree.leaves(state.inner.v) }
+        end
+        check.equal(trained(function(_, leaf) return leaf.ndim == 2 end), { 0, 1, 1 })
+        check.equal(trained(function() return false end), { 0, 0, 2 })
+        check.equal(trained(function() return true end), { 1, 1, 0 })
+        check.raises(function() trained(function() end) end, "true or false, got nothing %(nil%) for '%[1%]'")
+        check.raises(function() trained(3) end, "a pattern of paths")
+    end },
+})
+of("np.optim.loss_scale", {
+    args = THREE, accepts = "f32 f64", gives = "same", shapes = AROUND, within = FLOATS,
+    without = { numbers = NUMBERS },
+    options = { { lr = 0.25, scale = 8, interval = 1 }, { lr = 0.25, scale = 8, interval = 2, growth = 4 },
+                { lr = 0.25, scale = 8, backoff = 0.25 } },
+    call = function(f, o, p, g, h)
+        return twice(f(optim.adam { lr = o.lr }, { scale = o.scale, interval = o.interval, growth = o.growth,
+                                                   backoff = o.backoff, nonsense = o.nonsense }), p, g, h)
+    end,
+    oracle = "scaled_updates(o, p, g, h)",
+    also = { ["np.optim.loss_scale: gradients of f16 that would be 0"] = function()
+        local opt = optim.loss_scale(optim.sgd { lr = 1 }, { scale = 1024 })
+        local params = { np.ones({ 2 }, { dtype = "f16" }) }
+        local state = opt:init(params)
+        local function loss(p, s) return (p[1] * 1e-4 * 1e-4):sum() * s.scale:astype "f16" end
+        local grads = np.grad(loss)(params, state)
+        check.ok((grads[1]:gt(0)):all():item())
+        local new, after = np.jit(function(g, s, p) return opt:update(g, s, p) end)(grads, state, params)
+        check.equal({ new[1].dtype, after.scale.dtype, after.good:item() }, { "f16", "f32", 1 })
+    end },
+})
+elsewhere("lora.init lora.merge", "tests/contracts/layers_test.lua", "np.nn.lora's contract calls them")
+
 -- ---- Norms ----------------------------------------------------------------------------------------------------------
 
 --- The dtype of the size of numbers.
@@ -170,6 +256,17 @@ schedule("exponential_decay", "o['lr'] * o['rate'] ** (step / o['steps'])", { { 
 schedule("cosine_decay", "optax.cosine_decay_schedule(o['lr'], o['steps'], o.get('floor', 0) / o['lr'])(step)",
          { { lr = 0.5, steps = 10 }, { lr = 0.5, steps = 10, floor = 0.125 } },
          function(o) return { o.lr, o.steps, o.floor or (o.nonsense and 0) } end,
+         { f64 = "abs 1e-15", f32 = "abs 1e-6", f16 = "abs 1e-3", bf16 = "abs 1e-2" })
+schedule("polynomial_decay",
+         "optax.polynomial_schedule(o['lr'], o.get('floor', 0), o.get('power', 1), o['steps'])(step)",
+         { { lr = 0.5, steps = 10 }, { lr = 0.5, steps = 10, floor = 0.125, power = 2 } },
+         function(o) return { o.lr, o.steps, o.floor or 0, o.power or 1 } end)
+schedule("one_cycle", "one_cycle(o, step)",
+         { { lr = 0.5, steps = 10 }, { lr = 0.5, steps = 20, pct_start = 0.25, div_factor = 4, final_div_factor = 8 } },
+         function(o)
+             return { o.lr, o.steps, { pct_start = o.pct_start, div_factor = o.div_factor,
+                                       final_div_factor = o.final_div_factor, nonsense = o.nonsense } }
+         end,
          { f64 = "abs 1e-15", f32 = "abs 1e-6", f16 = "abs 1e-3", bf16 = "abs 1e-2" })
 schedule("warmup", "np.minimum((step + 1) / o['steps'], 1) * o['lr'] * (0.5 ** (step / 4) if o.get('nested') else 1)",
          { { lr = 0.5, steps = 10 }, { lr = 0.5, steps = 10, nested = true } },

@@ -97,6 +97,23 @@ check.test("a variable that the function assigns itself is no reason to record",
     check.equal(np.jit_cache(f).traces, 1)
 end)
 
+check.test("what callbacks read and assign is no reason to record", function()
+    local traces, calls, outside, factor = 0, 0, 0, 2
+    local function log() outside = outside + 1 end
+    local f = np.jit(function(x)
+        traces = traces + 1
+        np.callback(function() calls = calls + 1 end)()
+        np.callback(log)()
+        return x * factor
+    end)
+    for k = 1, 6 do
+        if k == 4 then factor = 3 end
+        check.equal(f(2):item(), 2 * factor)
+    end
+    np.effects_barrier()
+    check.equal({ traces, calls, outside }, { 2, 6, 6 })
+end)
+
 check.test("no object is kept alive for a comparison", function()
     local big = setmetatable({}, { __mode = "v" })
     local held = { 1 }

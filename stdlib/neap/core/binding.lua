@@ -129,6 +129,9 @@ function core.is_library(f)
     return is_own(getinfo(f, "S").source)
 end
 
+--- Prototypes of functions that np.callback was given: these run later, not while another function is recorded.
+core.callbacks = setmetatable({}, { __mode = "k" })
+
 local files = setmetatable({}, { __mode = "k" }) -- by function: its file, false: it is C or of this library
 
 --- The texts about a function are made once: that costs more than all else about a frame.

@@ -9,6 +9,7 @@ local core = require "neap.core"
 local trees = require "neap.core.trees"
 local output = require "neap.effects.output"
 local ending = require "neap.effects.ending"
+local util = require "jit.util"
 
 local np, C, ctx = core.np, core.C, core.ctx
 local is_array, raise, describe = core.is_array, core.raise, core.describe
@@ -276,6 +277,8 @@ local callback_options = { ordered = true, result = true, kind = true, name = tr
 -- [2. 2.]
 function np.callback(f, given)
     if type(f) ~= "function" then core.bad_argument("callback", 1, "f", "a function", f) end
+    local proto = util.funcinfo(f).proto
+    if proto then core.callbacks[proto] = true end
     local o = core.options("callback", given, callback_options)
     for _, flag in ipairs { "ordered", "coordinates" } do
         if o[flag] ~= nil and type(o[flag]) ~= "boolean" then

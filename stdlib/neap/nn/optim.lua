@@ -268,6 +268,46 @@ function optim.cosine_decay(lr, steps, floor)
     end)
 end
 
+--- np.optim.polynomial_decay(lr, steps, floor, power) -> function: from lr to floor (0) in so many steps, along (1 -
+-- step / steps) ^ power (1: a straight line), then floor.
+--- > np.optim.polynomial_decay(0.5, 100)(np.array(50))
+-- 0.25
+function optim.polynomial_decay(lr, steps, floor, power)
+    floor, power = floor or 0, power or 1
+    lr = number_or_array("optim.polynomial_decay", 1, "lr", lr, -math.huge)
+    steps = steps_of("optim.polynomial_decay", 2, steps)
+    floor = number_or_array("optim.polynomial_decay", 3, "floor", floor, -math.huge)
+    power = number_or_array("optim.polynomial_decay", 4, "power", power, 0)
+    return schedule_of("optim.polynomial_decay", function(step)
+        return np.pow(1 - np.clip(step / steps, 0, 1), power) * (lr - floor) + floor
+    end)
+end
+
+--- np.optim.one_cycle(peak, steps, {pct_start=0.3, div_factor=25, final_div_factor=1e4}) -> function: half a cosine
+-- from peak / div_factor up to peak, then one down to peak / (div_factor final_div_factor) at the last step, then that
+-- (Smith and Topin, 2018).
+--- pct_start: the part of the steps in which the rate rises
+--- div_factor: peak over the first rate
+--- final_div_factor: the first rate over the last one
+--- > np.optim.one_cycle(0.5, 100)(np.array{0, 30, 100})
+-- [2.000001e-02 5.000000e-01 2.000000e-06]
+function optim.one_cycle(peak, steps, given)
+    local name = "optim.one_cycle"
+    peak = number_or_array(name, 1, "peak", peak, -math.huge)
+    steps = steps_of(name, 2, steps)
+    given = options(name, given, { pct_start = true, div_factor = true, final_div_factor = true })
+    local part = number_option(name, given, "pct_start", 0.3, 0, 1)
+    local first = peak / number_option(name, given, "div_factor", 25, 0, math.huge)
+    local last = first / number_option(name, given, "final_div_factor", 1e4, 0, math.huge)
+    local rise = np.floor(steps * part)
+    local function between(from, to, progress) return (np.cos(progress * math.pi) + 1) * ((from - to) / 2) + to end
+    return schedule_of(name, function(step)
+        local up = between(first, peak, np.clip(step / np.maximum(rise, 1), 0, 1))
+        local down = between(peak, last, np.clip((step - rise) / np.maximum(steps - rise, 1), 0, 1))
+        return np.where(np.less(step, rise), up, down)
+    end)
+end
+
 --- np.optim.warmup(schedule, steps) -> function: rises in equal steps from schedule / steps to the schedule, a number
 -- or function.
 --- > np.optim.warmup(0.1, 10)(np.array(4))
@@ -317,9 +357,10 @@ function optim.clip_by_global_norm(grads, most)
     end, grads)
 end
 
-require "neap.nn.optimizers" (optim, { optimizer = optimizer, learning_rate = learning_rate, check_step = check_step,
-                                      number_option = number_option, zeros_like = zeros_like,
-                                      zeros_of_squares = zeros_of_squares, like = like, counted = counted,
-                                      rounded = rounded, schedule_of = schedule_of, adam = adam })
+local helpers = { optimizer = optimizer, learning_rate = learning_rate, check_step = check_step, counted = counted,
+                  number_option = number_option, zeros_like = zeros_like, zeros_of_squares = zeros_of_squares,
+                  like = like, rounded = rounded, schedule_of = schedule_of, adam = adam }
+require "neap.nn.optimizers" (optim, helpers)
+require "neap.nn.wrappers" (optim, helpers)
 
 return optim

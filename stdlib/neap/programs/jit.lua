@@ -226,11 +226,9 @@ local function guard_version(state, version)
     version.holds[1] = guards.compile(version.guards)
 end
 
---- After a recording: what it assigned itself is no guard.
+--- After a recording: variables that the function assigned, or that callbacks alone read, are no guards.
 function settle_guards(state, version)
-    local changed = guards.split(version.guards)
-    if #changed == 0 then return end
-    for _, guard in ipairs(changed) do state.assigned[#state.assigned + 1] = guard.place end
+    for _, guard in ipairs(guards.split(version.guards)) do state.assigned[#state.assigned + 1] = guard.place end
     guard_version(state, version)
 end
 

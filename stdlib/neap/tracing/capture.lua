@@ -50,7 +50,9 @@ end
 
 --- Enters the variables that a function or prototype mentions into `reads`: paths (add_path) by name of a global, and
 -- by name of an upvalue; a global that is only assigned has none. Functions defined inside reach upvalues of f by name.
-local function add_reads(f, reads)
+-- A function that runs `later` has no paths: nothing of a recording depends on values that a callback will read.
+local function add_reads(f, reads, later)
+    later = later or core.callbacks[util.funcinfo(f).proto]
     local pc = 1
     while true do
         local instruction = util.funcbc(f, pc)
@@ -59,13 +61,13 @@ local function add_reads(f, reads)
         if opcode == GGET or opcode == GSET then
             local name = util.funck(f, -operand_d(instruction) - 1)
             reads.globals[name] = reads.globals[name] or {}
-            if opcode == GGET then add_path(f, pc, reads.globals[name]) end
-        elseif opcode == UGET then
+            if opcode == GGET and not later then add_path(f, pc, reads.globals[name]) end
+        elseif opcode == UGET and not later then
             local name = util.funcuvname(f, operand_d(instruction)) or ""
             reads.upvalues[name] = reads.upvalues[name] or {}
             add_path(f, pc, reads.upvalues[name])
         elseif opcode == FNEW then
-            add_reads(util.funck(f, -operand_d(instruction) - 1), reads)
+            add_reads(util.funck(f, -operand_d(instruction) - 1), reads, later)
         end
         pc = pc + 1
     end
@@ -160,7 +162,7 @@ function capture.places(f)
         if facts.what == "C" then return end
         if core.is_library(g) then return visit_wrapped(g) end
         local reads = { globals = {}, upvalues = {} }
-        add_reads(g, reads)
+        add_reads(g, reads, false)
         for index = 1, 60 do
             local name = getupvalue(g, index)
             if not name then break end

@@ -152,7 +152,7 @@ end
 
 -- ---- The guards of a recording --------------------------------------------------------------------------------------
 
---- A function that tells whether the values of all guards are the old ones, but for arrays in variables. Such a function
+--- A function that tells whether the values of all guards are the old ones, but for arrays in variables. This function
 -- calls none of the user's, so LuaJIT may compile it.
 function guards.compile(list)
     local compared, holds = {}, nil
@@ -168,27 +168,17 @@ function guards.compile(list)
     return holds or function() return true end
 end
 
---- Whether two guards are of one value.
-local function same_guard(a, b)
-    if #a.path ~= #b.path or not capture.same(a.place, b.place) then return false end
-    for k = 1, #a.path do
-        if a.path[k] ~= b.path[k] then return false end
-    end
-    return true
-end
-
---- The guards of places, and other guards, without those of places that `ignores`(place) names: a list.
+--- The guards of places, without those that `ignores` takes, and of `others` the guards of other places: a list.
 function guards.of(places, ignores, others)
     local list = {}
     for _, place in ipairs(places) do
         for _, path in pairs(ignores(place) and {} or place.paths) do list[#list + 1] = guard_of(place, path) end
-        place.value = nil
+        place.value = nil -- no value is kept alive
     end
-    local found = #list
     for _, other in ipairs(others) do
-        local again = ignores(other.place)
-        for k = 1, found do again = again or same_guard(list[k], other) end
-        if not again then list[#list + 1] = other end
+        local is_new = true
+        for _, place in ipairs(places) do is_new = is_new and not capture.same(place, other.place) end
+        if is_new then list[#list + 1] = other end
     end
     return list
 end

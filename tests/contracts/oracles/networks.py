@@ -281,6 +281,31 @@ def adafactor(o):
         o.get("weight_decay"), o.get("eps", 1e-30), o.get("factored", True))
 
 
+def scaled_updates(o, p, g, h):
+    """Adam in a loss scale like that of PyTorch's GradScaler: an update that is not finite is left out."""
+    optimizer, scale, good = optax.adam(o["lr"]), o["scale"], 0
+    params, results = {"w": jnp.asarray(p)}, []
+    state = optimizer.init(params)
+    for gradient in (g, h):
+        if np.all(np.isfinite(gradient)):
+            updates, state = optimizer.update({"w": jnp.asarray(gradient) / scale}, state, params)
+            params = optax.apply_updates(params, updates)
+            good += 1
+            if good == o.get("interval", 2000):
+                scale, good = scale * o.get("growth", 2), 0
+        else:
+            scale, good = scale * o.get("backoff", 0.5), 0
+        results.append(np.asarray(params["w"]))
+    return results
+
+
+def one_cycle(o, step):
+    schedule = optax.cosine_onecycle_schedule(
+        o["steps"], o["lr"], o.get("pct_start", 0.3), o.get("div_factor", 25), o.get("final_div_factor", 1e4)
+    )
+    return jnp.vectorize(schedule)(step)
+
+
 def average(p, q, decay, debias):
     """Two updates of an average of parameters."""
     first = p * (1 - decay)
