@@ -174,7 +174,8 @@ void signals_catch(lua_State *L, bool prompt) {
 
 void signals_clear(lua_State *L) {
     neap_interrupt_clear();
-    lua_sethook(L, NULL, 0, 0);
+    if (lua_gethook(L) == raise_interrupt) /* a hook of the user stays */
+        lua_sethook(L, NULL, 0, 0);
     if (nudges)
         timer_settime(nudge_timer, 0, &(struct itimerspec){0}, NULL);
 }

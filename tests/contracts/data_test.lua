@@ -43,8 +43,64 @@ of("np.data.batches", {
         check.equal(seen, { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 })
     end, ["np.data.count is the number of batches"] = counts },
 })
+local KEY = { "key", dtype = "u32", make = function(random) return np.random.key(random(1000)) end }
+local IMAGES = { { { 2 }, { 3, 4, 5, 2 } }, { { 2 }, { 2, 4, 4 } }, { { 2 }, { 1, 3, 3, 1 } } }
+local ABOUT_KEYS = { special = "elements are copied: `values` tells", numbers = "the arguments are arrays",
+                     mesh = "a key is not divided" }
+
+of("np.data.windows", {
+    args = { { "x" } }, accepts = "floats i32 u8 i64 bool c64", gives = "same", within = "exact", special = false,
+    shapes = { { { 7 } }, { { 6, 2 } }, { { 3 } }, { { 1, 2 } }, { { 0 } } },
+    options = { {}, { step = 1 }, { step = 2 }, { step = 5 } },
+    call = function(f, o, x) return f(x, 3, next(o) and o or nil) end,
+    oracle = "windows(x, 3, o.get('step', 3))",
+    without = { special = "elements are copied: `values` tells", numbers = "a number is no sequence",
+                mesh = "an axis is cut anywhere: pieces lie whole" },
+    refuses = { { "an array with at least 1 axis", function() np.data.windows(3, 2) end },
+                { "size", function() np.data.windows(np.ones(3), 0) end },
+                { "step", function() np.data.windows(np.ones(3), 1, { step = 0 }) end } },
+})
+of("np.data.pack", {
+    args = { { "a" }, { "b" }, { "c" } }, accepts = "i32 u8 i64 f32", gives = { "same", "i32", "i32" },
+    within = "exact", special = false,
+    shapes = { { { 3 }, { 4 }, { 2 } }, { { 5 }, { 5 }, { 5 } }, { { 1 }, { 2 }, { 1 } }, { { 2 }, { 0 }, { 3 } } },
+    options = { {}, { pad = 7 } },
+    call = function(f, o, a, b, c) return f({ a, b, c }, 5, next(o) and o or nil) end,
+    oracle = "packed((a, b, c), 5, o.get('pad', 0))",
+    without = { special = "elements are copied: `values` tells", numbers = "sequences are arrays",
+                mesh = "an axis is cut anywhere: rows lie whole",
+                sizes = "rows follow from lengths, which are numbers" },
+    refuses = { { "a list of arrays", function() np.data.pack(np.ones(3), 5) end },
+                { "at least one sequence", function() np.data.pack({}, 5) end },
+                { "sequence 2 has 6 elements, a row has 5", function() np.data.pack({ { 1 }, np.ones(6) }, 5) end },
+                { "sequence 1 must have one axis", function() np.data.pack({ np.ones { 2, 2 } }, 5) end } },
+})
+of("np.data.random_flip", {
+    args = { KEY, { "x" } }, accepts = "floats u8 i32", gives = "same", within = "exact", special = false,
+    shapes = IMAGES,
+    options = { {}, { p = 0.25 }, { p = 1, vertical = true } },
+    call = function(f, o, key, x) return f(key, x, next(o) and o or nil) end,
+    oracle = "random_flip(key, x, o)", without = ABOUT_KEYS,
+    refuses = { { "a number from 0 to 1", function()
+                    np.data.random_flip(np.random.key(0), np.ones { 1, 2, 2 }, { p = 2 })
+                end },
+                { "images of shape", function() np.data.random_flip(np.random.key(0), np.ones(3)) end } },
+})
+of("np.data.random_crop", {
+    args = { KEY, { "x" } }, accepts = "floats u8 i32", gives = "same", within = "exact", special = false,
+    shapes = IMAGES,
+    options = { {}, { padding = 1 }, { padding = 3 } },
+    call = function(f, o, key, x) return f(key, x, { 2, 3 }, next(o) and o or nil) end,
+    oracle = "random_crop(key, x, (2, 3), o.get('padding', 0))", without = ABOUT_KEYS,
+    refuses = { { "a part of 5 pixels does not fit into 3", function()
+                    np.data.random_crop(np.random.key(0), np.ones { 1, 3, 3 }, { 3, 5 })
+                end },
+                { "{height, width}", function()
+                    np.data.random_crop(np.random.key(0), np.ones { 1, 3, 3 }, { 3 })
+                end } },
+})
 of("np.data.moons", {
-    args = { { "key", dtype = "u32", make = function(random) return np.random.key(random(1000)) end } },
+    args = { KEY },
     accepts = "f32", shapes = { { { 2 } } }, options = { {}, { noise = 0 }, { noise = 0.5 } }, any_dtype = true,
     within = { f32 = "abs 1e-6" },
     call = function(f, o, key) return f(key, 6, next(o) and o or nil) end,
@@ -56,6 +112,7 @@ of("np.data.moons", {
         check.equal({ x.dtype, labels.dtype }, { "f32", "i32" })
     end },
 })
+elsewhere("np.data.prefetch np.data.image_folder", "tests/stdlib/data_test.lua", "iterators and files")
 elsewhere("np.data np.data.count", "tests/contracts/data_test.lua",
           "a table of functions, and one of numbers: the test of it above")
 

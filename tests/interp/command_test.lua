@@ -247,6 +247,17 @@ check.test("a fork's child tells of its error and ends", function()
     check.equal({ status, out, err }, { 0, "0\n", "" })
 end)
 
+check.test("a hook of the program's own stays when a command has run", function()
+    check.equal(process.output [[
+        local calls = 0
+        debug.sethook(function() calls = calls + 1 end, "c")
+        os.execute "true"
+        local before = calls
+        for _ = 1, 5 do type(calls) end
+        print(debug.gethook() ~= nil, calls - before >= 5)
+    ]], "true\ttrue\n")
+end)
+
 check.test("one transcript of everything, on one pipe", function()
     local script = process.file [[
         local slow = np.debug.sleep(np.arange(3), 100)

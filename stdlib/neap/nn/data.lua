@@ -1,4 +1,4 @@
---- data.lua: np.data: minibatches.
+--- data.lua: np.data: minibatches. sequences.lua has what is of sequences, augment.lua what is of images.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local selects = require "neap.arrays.select"
@@ -72,6 +72,35 @@ function data.count(n, size, given)
     return math.ceil(n / size)
 end
 
+--- np.data.prefetch(iterator, count) -> function: an iterator over the same as another one, whose next `count` (2)
+-- results are started ahead (np.force), so that they are computed while the loop works on the last one.
+--- > for x in np.data.prefetch(np.data.batches({np.arange(4)}, 2)) do print(x) end
+-- [0 1]
+-- [2 3]
+function data.prefetch(iterator, count)
+    local name = "data.prefetch"
+    if type(iterator) ~= "function" then
+        bad_argument(name, 1, "iterator", "an iterator, such as np.data.batches returns", iterator)
+    end
+    count = core.integer(name, 2, "count", count == nil and 2 or count, 1)
+    local ahead, first, last, ended = {}, 1, 0, false
+    local function start_next(...)
+        if (...) == nil then
+            ended = true
+            return
+        end
+        last = last + 1
+        ahead[last] = { n = select("#", ...), np.force(...) }
+    end
+    return function()
+        while not ended and last - first < count do start_next(iterator()) end
+        local results = ahead[first]
+        if not results then return nil end
+        ahead[first], first = nil, first + 1
+        return unpack(results, 1, results.n)
+    end
+end
+
 --- np.data.moons(key, n, {noise=0.1}) -> x, labels: n points of two interleaved half circles: x of shape (n, 2), f32,
 -- and labels 0 and 1, i32, of shape (n,).
 --- noise: the standard deviation of what is added to the points
@@ -89,5 +118,8 @@ function data.moons(key, n, given)
     local y = np.where(upper, np.sin(angle), 0.5 - np.sin(angle))
     return np.stack({ x, y }, { axis = 1 }) + np.random.normal(keys[1], { n, 2 }) * noise, labels
 end
+
+require "neap.nn.sequences" (data)
+require "neap.nn.augment" (data)
 
 return data

@@ -341,6 +341,50 @@ def moons(key, n, o):
     return points + np.asarray(jax.random.normal(keys[1], (n, 2), "float32"), float) * o.get("noise", 0.1), labels
 
 
+def windows(x, size, step):
+    """Pieces of neighbours along the first axis: np.data.windows."""
+    starts = range(0, len(x) - size + 1, step)
+    return np.stack([x[k : k + size] for k in starts]) if starts else np.empty((0, size) + x.shape[1:], x.dtype)
+
+
+def packed(sequences, length, pad):
+    """Sequences in rows, each in the first row that has room: np.data.pack."""
+    rows = []
+    for x in sequences:
+        row = next((row for row in rows if sum(map(len, row)) + len(x) <= length), None)
+        if row is None:
+            rows.append(row := [])
+        row.append(x)
+    tokens = np.full((len(rows), length), pad, sequences[0].dtype)
+    segments, positions = np.zeros((len(rows), length), np.int32), np.zeros((len(rows), length), np.int32)
+    for r, row in enumerate(rows):
+        at = 0
+        for s, x in enumerate([x for x in row if len(x)]):
+            tokens[r, at : at + len(x)], segments[r, at : at + len(x)] = x, s + 1
+            positions[r, at : at + len(x)] = np.arange(len(x))
+            at += len(x)
+    return tokens, segments, positions
+
+
+def random_flip(key, x, o):
+    """Images, each mirrored or not: np.data.random_flip."""
+    p = np.float32(o.get("p", 0.5))
+    flips = jax.random.bernoulli(jax.random.wrap_key_data(jnp.asarray(key, "uint32")), p, (len(x),))
+    axis = 1 if o.get("vertical") else 2
+    return np.where(np.asarray(flips).reshape((-1,) + (1,) * (x.ndim - 1)), np.flip(x, axis), x)
+
+
+def random_crop(key, x, size, padding):
+    """A part of each image at a random place: np.data.random_crop."""
+    keys = jax.random.split(jax.random.wrap_key_data(jnp.asarray(key, "uint32")))
+    x = np.pad(x, [(0, 0), (padding, padding), (padding, padding)] + [(0, 0)] * (x.ndim - 3))
+    first = [
+        np.asarray(jax.random.randint(k, (len(x),), 0, n - m + 1, "int32"))
+        for k, n, m in zip(keys, x.shape[1:3], size)
+    ]
+    return np.stack([y[i : i + size[0], j : j + size[1]] for y, i, j in zip(x, *first)])
+
+
 GATES = {"lstm": 4, "gru": 3, "rnn": 1}
 
 
