@@ -115,6 +115,10 @@ of("np.round", {
         ["np.round: decimals as an option"] = function()
             check.equal(np.round(np.array { 1.26, 2.5 }, { decimals = 1 }):totable(), np.array { 1.3, 2.5 }:totable())
         end,
+        ["np.round: bools have no tens"] = function()
+            check.equal(np.round(np.array { true }, 1):totable(), { true })
+            check.raises(function() np.round(np.array { true }, -1) end, "'decimals' must be 0 or more for .* bools")
+        end,
         ["np.round: tens of 64-bit integers"] = function()
             local x = np.array({ 9007199254740995LL, -9007199254740995LL, 25, 35, -25 }, { dtype = "i64" })
             check.equal(tostring(np.round(x, -1)),

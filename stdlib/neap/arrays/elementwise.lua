@@ -138,6 +138,9 @@ function around(x, decimals, extra)
     local dtype = core.dtype_of(x)
     if dtype.kind == "c" then return np.complex(around(np.real(x), decimals), around(np.imag(x), decimals)) end
     if decimals == 0 or dtype.kind ~= "f" and decimals > 0 then return round(x) end
+    if dtype.name == "bool" then
+        core.raise("round", "option 'decimals' must be 0 or more for an array of bools, got %d", decimals)
+    end
     if dtype.kind ~= "f" then return tens(x, dtype, -decimals) end
     local half
     x, half = operands.wide(np.stop_gradient(x))

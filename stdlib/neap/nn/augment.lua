@@ -68,7 +68,9 @@ return function(data)
         if type(folder) ~= "string" then core.bad_argument(name, 1, "path", "a path", folder) end
         local options = core.options(name, given, { size = true, channels = true })
         local channels = core.integer(name, nil, "channels", options.channels == nil and 3 or options.channels, 1)
-        local size = options.size and core.integers(name, nil, "size", options.size, 1)
+        local size = options.size
+        if size ~= nil and type(size) ~= "table" then core.bad_argument(name, nil, "size", "{height, width}", size) end
+        size = size and core.integers(name, nil, "size", size, 1)
         if size and #size ~= 2 then raise(name, "option 'size' must be {height, width}, got %d sizes", #size) end
         local list, classes = images_in(name, folder)
         local images, labels = {}, {}
@@ -128,6 +130,7 @@ return function(data)
         local name = "data.random_crop"
         local dims
         x, dims = images_of(name, x)
+        if type(size) ~= "table" then core.bad_argument(name, 3, "size", "{height, width}", size) end
         size = core.integers(name, 3, "size", size, 1)
         if #size ~= 2 then raise(name, "argument 3 (size) must be {height, width}, got %d sizes", #size) end
         local options = core.options(name, given, { padding = true })
