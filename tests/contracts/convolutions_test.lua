@@ -84,6 +84,9 @@ of("np.nn.conv_transpose", {
     without = { numbers = "images and kernels are arrays: a table is refused" },
     refuses = {
         { "do not fit", function() transposed(3) end },
+        { "np%.nn%.conv_transpose: .* do not fit", function()
+            nn.conv_transpose(np.ones { 1, 5, 2 }, np.ones { 2, 3, 4 })
+        end },
         { "output_padding", function() transposed(2, 1) end },
         { "output_padding", function() nn.conv_transpose(np.ones { 1, 5, 2 }, np.ones { 2, 2, 4 }, {
             output_padding = 1 }) end },
@@ -147,6 +150,11 @@ end
 
 of("np.nn.MaxPool", layer_of(MAX))
 of("np.nn.AvgPool", layer_of(AVERAGE))
+MAX.refuses = { { "'padding' must be less than the window, .* got 2 for one over 2 elements of spatial axis 1",
+                  function() nn.max_pool(np.ones { 1, 4, 1 }, 2, { padding = 2 }) end },
+                { "got 3 for one over 3", function()
+                    nn.max_pool(np.ones { 1, 9, 1 }, 2, { padding = { { 1, 3 } }, dilation = 2 })
+                end } }
 of("np.nn.max_pool", MAX)
 of("np.nn.avg_pool", AVERAGE)
 

@@ -510,4 +510,19 @@ check.test("lp_pool of a window of zeros has a slope of 0", function()
     end
 end)
 
+check.test("parameters that lack one", function()
+    local three = np.ones { 2, 3 }
+    check.raises(function() nn.Dense(3, 4)({ w = np.ones { 3, 4 } }, three) end,
+                 "np%.nn%.Dense: argument 1 %(params%) has no 'b'")
+    check.equal(nn.Dense(3, 4, { bias = false })({ w = np.ones { 3, 4 } }, three).shape, { 2, 4 })
+    check.raises(function() nn.LayerNorm()({ scale = np.ones(3) }, three) end, "np%.nn%.LayerNorm: .* has no 'bias'")
+    local model = nn.Sequential { nn.Dense(3, 4), nn.relu, nn.Embedding(5, 2) }
+    local params = model:init(np.random.key(0))
+    params[3] = {}
+    check.raises(function() model(params, three) end, "np%.nn%.Embedding: .* has no 'table'")
+    local block = nn.Block { parameters = { { "gain", nn.ones, { 3 } } },
+                             forward = function(_, p, v) return v * (p.gain or 1) end }
+    check.raises(function() block({}, three) end, "has no 'gain'")
+end)
+
 check.done()

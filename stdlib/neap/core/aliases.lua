@@ -56,6 +56,16 @@ aliases.functions = {
     ["data.TensorDataset"] = "np.data.batches({x, y}, size, {key=key})",
     ["optim.lr_scheduler"] = "a function for lr: np.optim.cosine_decay, exponential_decay, piecewise, warmup",
     ["optim.AdamW"] = "np.optim.adamw{lr=…}", ["optim.RMSprop"] = "np.optim.rmsprop{lr=…}",
+    ["nn.xavier_uniform"] = "np.nn.glorot_uniform", ["nn.xavier_uniform_"] = "np.nn.glorot_uniform",
+    ["nn.xavier_normal"] = "np.nn.glorot_normal", ["nn.xavier_normal_"] = "np.nn.glorot_normal",
+    ["nn.kaiming_uniform"] = "np.nn.he_uniform", ["nn.kaiming_uniform_"] = "np.nn.he_uniform",
+    ["nn.kaiming_normal"] = "np.nn.he_normal", ["nn.kaiming_normal_"] = "np.nn.he_normal",
+    ["data.random_split"] = "np.random.permutation(key, x), then parts x[{{0, n}}]",
+    ["data.ImageFolder"] = "np.data.image_folder(path)", ["data.RandomCrop"] = "np.data.random_crop(key, x, {32, 32})",
+    ["data.RandomHorizontalFlip"] = "np.data.random_flip(key, x)",
+    ["optim.OneCycleLR"] = "np.optim.one_cycle(peak, steps)", ["optim.MultiSteps"] = "np.optim.accumulate(opt, count)",
+    ["optim.PolynomialLR"] = "np.optim.polynomial_decay(lr, steps)", ["optim.GradScaler"] = "np.optim.loss_scale(opt)",
+    ["optim.masked"] = "np.optim.freeze(opt, frozen)",
     ["nn.init"] = "np.nn.glorot_uniform, he_normal, …", ["nn.parameter"] = "params = model:init(key)",
     ["nn.Conv1d"] = "np.nn.Conv(inputs, outputs, {3})", ["nn.Conv2d"] = "np.nn.Conv(inputs, outputs, {3, 3})",
     ["nn.Conv3d"] = "np.nn.Conv(inputs, outputs, {3, 3, 3})", ["nn.MaxPool2d"] = "np.nn.MaxPool({2, 2})",
@@ -138,6 +148,7 @@ local SCALED = "loc + scale * np.random.normal(key, {3}) has another mean and de
 
 --- By name of an option the one that it is here, if the function has that; or the remedy, where none fits.
 aliases.options = {
+    num_layers = "layers", batch_first = "time_major, which is false unless given",
     dim = "axis", dims = "axis", keepdim = "keepdims", sep = "delimiter", low = "minval", high = "maxval",
     lw = "linewidth", ls = "linestyle", ms = "markersize", mec = "edgecolor", c = "color", size = "figsize",
     labels = "tick_labels", learning_rate = "lr", unbiased = "correction", nbins = "bins",

@@ -234,6 +234,16 @@ local function are_params(block, value)
     return count == 0
 end
 
+--- Raises where parameters lack one that the block declares: a forward might do without, and give other numbers.
+local function check_given(block, params)
+    for _, declared in ipairs(block.parameters) do
+        if params[declared[1]] == nil then
+            raise(block.name, "argument 1 (params) has no '%s': it must be what layer:init(key) returned, or a tree of "
+                  .. "that form", declared[1])
+        end
+    end
+end
+
 -- ---- Calls ---------------------------------------------------------------------------------------------------------
 
 --- A jitted function of (params, inputs…) that runs forward.
@@ -260,6 +270,8 @@ function Block:apply(params, ...)
         params = make_now(params, ...)
     elseif type(params) ~= "table" then
         bad_argument(self.name, 1, "params", "what block:init(key) returned", params)
+    else
+        check_given(self, params)
     end
     if watcher then return watcher(self, params, ...) end
     if inside or not self.hybridized then return self:forward(params, ...) end

@@ -85,19 +85,8 @@ local function check_kernel(name, x, w, n, groups)
     return extents_of(dims, n, 1)
 end
 
---- np.nn.conv(x, w, {strides=1, padding="SAME", input_dilation=1, kernel_dilation=1, groups=1, layout="NHWC"}): y[n, o,
--- f] is the sum over k, c of x[n, o * stride - before + k * dilation, c] w[k, c, f], for 1 to 3 spatial axes; x counts
--- as 0 outside. Kernels w are (spatial axes…, channels / groups, features); with channels first, layout "NCHW", they
--- are (features, channels / groups, spatial axes…), as in PyTorch. Padding: "SAME" (as many places as strides go into
--- the extent), "VALID" (none), an integer, or one for each axis, or pairs {before, after}; negative ones cut.
--- input_dilation puts zeros between elements of x. The channels of x and the features of w come in `groups`, of which
--- equal ones meet. Options of spatial axes are one number or a table of one for each. Integers give integers, which
--- wrap around; bools count as f32.
---- > np.nn.conv(np.arange(5):reshape(1, 5, 1) / 1, np.ones{3, 1, 1}, {padding="VALID"}):ravel()
--- [3. 6. 9.]
-local function conv(x, w, given)
-    local name = "nn.conv"
-    local o = options(name, given, conv_options)
+--- The convolution that np.name computes, with the options o of np.nn.conv.
+local function convolved(name, x, w, o)
     local n, first
     x, n, first = images(name, x, o.layout)
     local groups = core.integer(name, nil, "groups", o.groups == nil and 1 or o.groups, 1)
@@ -124,6 +113,20 @@ local function conv(x, w, given)
     local y = whole and integer_conv(x, w, n, groups, strides, dilation)
               or record_conv(x, w, n, groups, strides, low, high, dilation)
     return first and np.moveaxis(y, -1, 1) or y
+end
+
+--- np.nn.conv(x, w, {strides=1, padding="SAME", input_dilation=1, kernel_dilation=1, groups=1, layout="NHWC"}): y[n, o,
+-- f] is the sum over k, c of x[n, o * stride - before + k * dilation, c] w[k, c, f], for 1 to 3 spatial axes; x counts
+-- as 0 outside. Kernels w are (spatial axes…, channels / groups, features); with channels first, layout "NCHW", they
+-- are (features, channels / groups, spatial axes…), as in PyTorch. Padding: "SAME" (as many places as strides go into
+-- the extent), "VALID" (none), an integer, or one for each axis, or pairs {before, after}; negative ones cut.
+-- input_dilation puts zeros between elements of x. The channels of x and the features of w come in `groups`, of which
+-- equal ones meet. Options of spatial axes are one number or a table of one for each. Integers give integers, which
+-- wrap around; bools count as f32.
+--- > np.nn.conv(np.arange(5):reshape(1, 5, 1) / 1, np.ones{3, 1, 1}, {padding="VALID"}):ravel()
+-- [3. 6. 9.]
+local function conv(x, w, given)
+    return convolved("nn.conv", x, w, options("nn.conv", given, conv_options))
 end
 
 --- What jax.lax.conv_transpose pads an axis with, once its elements are `stride` apart.
@@ -181,8 +184,8 @@ local function transpose_of_conv(name, x, w, n, groups, strides, dilation, o)
     if not plain then
         local widths, extra = {}, per_axis(name, "output_padding", o.output_padding, n, 0, 0)
         for k = 1, n do widths[k] = { window[k] - 1 - low[k], window[k] - 1 - high[k] + extra[k] } end
-        return np.nn.conv(x, flipped(w, n, groups), { padding = widths, input_dilation = strides,
-                                                      kernel_dilation = dilation, groups = groups })
+        return convolved(name, x, flipped(w, n, groups), { padding = widths, input_dilation = strides,
+                                                           kernel_dilation = dilation, groups = groups })
     end
     attrs[0] = groups
     for k = 1, n do
@@ -236,8 +239,8 @@ local function conv_transpose(x, w, given)
         end
         padding = pairs_of
     end
-    return conv(x, w, { padding = padding, input_dilation = strides, kernel_dilation = dilation, groups = groups,
-                        layout = o.layout })
+    return convolved(name, x, w, { padding = padding, input_dilation = strides, kernel_dilation = dilation,
+                                   groups = groups, layout = o.layout })
 end
 
 -- ---- Layers ---------------------------------------------------------------------------------------------------------
@@ -305,7 +308,7 @@ return function(nn)
                 if type(params) ~= "table" or not core.is_array(params.w) then
                     bad_argument("nn.Conv", 1, "params", "what layer:init(key) returned", params)
                 end
-                local y, b = conv(x, params.w, of_conv), params.b
+                local y, b = convolved("nn.Conv", x, params.w, of_conv), params.b
                 if b == nil then return y end
                 if not first then return y + b end
                 local dims = { outputs }

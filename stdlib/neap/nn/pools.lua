@@ -47,6 +47,10 @@ local function plan_of(name, x, window, o)
     p.low, p.high = spatial.paddings(name, o.padding == nil and "VALID" or o.padding, extents, reach, p.strides)
     p.more = {}
     for k = 1, p.n do
+        if type(o.padding) ~= "string" and math.max(p.low[k], p.high[k]) >= reach[k] then
+            raise(name, "option 'padding' must be less than the window, which would see nothing else: got %d for one "
+                  .. "over %d elements of spatial axis %d", math.max(p.low[k], p.high[k]), reach[k], k)
+        end
         p.more[k] = o.ceil_mode and ceiled(extents[k], p.low[k], p.high[k], reach[k], p.strides[k]) or 0
     end
     return p
