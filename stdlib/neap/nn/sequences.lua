@@ -34,7 +34,7 @@ return function(data)
         if type(sequences) ~= "table" or getmetatable(sequences) ~= nil then
             core.bad_argument(name, 1, "sequences", "a list of arrays or tables of integers", sequences)
         end
-        for k = 1, #sequences do
+        for k = 1, #core.list(name, "the list of sequences", sequences) do
             local x = sequences[k]
             if type(x) == "table" and getmetatable(x) == nil then x = np.array(x, { dtype = "i32" }) end
             if not is_array(x) or core.ndim(x) ~= 1 then

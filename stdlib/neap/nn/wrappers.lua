@@ -47,9 +47,9 @@ return function(optim, helpers)
     -- the gradients of so many calls; the calls between return the parameters as they are. So `count` small batches do
     -- the work of a large one, whose activations would not fit into memory. Gradients of halves are added in f32.
     --- > opt = np.optim.accumulate(np.optim.sgd{lr=1}, 2)
-    --- > p = {np.array{1, 2}}
-    --- > p, state = opt:update({np.array{1, 0}}, opt:init(p), p)
-    --- > p[1], opt:update({np.array{3, 0}}, state, p)[1]
+    --- > params = {np.array{1, 2}}
+    --- > params, state = opt:update({np.array{1, 0}}, opt:init(params), params)
+    --- > params[1], opt:update({np.array{3, 0}}, state, params)[1]
     -- [1. 2.]
     -- [-1.  2.]
     function optim.accumulate(opt, count)
@@ -98,9 +98,9 @@ return function(optim, helpers)
     -- no state. frozen(path, leaf) returns true for these others; paths are those of np.tree.paths, "layers[1].w". Or
     -- `frozen` is a Lua pattern of such paths.
     --- > opt = np.optim.freeze(np.optim.sgd{lr=1}, "^body")
-    --- > p = {body = np.array{1}, head = np.array{1}}
-    --- > p = opt:update({body = np.array{5}, head = np.array{5}}, opt:init(p), p)
-    --- > p.body, p.head
+    --- > params = {body = np.array{1}, head = np.array{1}}
+    --- > params = opt:update({body = np.array{5}, head = np.array{5}}, opt:init(params), params)
+    --- > params.body, params.head
     -- [1.]
     -- [-4.]
     function optim.freeze(opt, frozen)
@@ -145,10 +145,10 @@ return function(optim, helpers)
     --- backoff: factor of the scale after an update that was left out
     --- interval: finite updates in a row before the scale grows
     --- > opt = np.optim.loss_scale(np.optim.sgd{lr=1}, {scale=8})
-    --- > p = {np.array{1}}
-    --- > state = opt:init(p)
-    --- > p, state = opt:update({np.array{math.huge}}, state, p)
-    --- > p[1], state.scale
+    --- > params = {np.array{1}}
+    --- > state = opt:init(params)
+    --- > params, state = opt:update({np.array{math.huge}}, state, params)
+    --- > params[1], state.scale
     -- [1.]
     -- 4.0
     function optim.loss_scale(opt, given)
