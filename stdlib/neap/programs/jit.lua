@@ -35,9 +35,9 @@ local OK, PENDING, SAFEPOINT, E_MEMORY = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_SAFEP
 local INPUT, DONATED, SAME, NONE = C.NEAP_LEAF_INPUT, C.NEAP_LEAF_DONATED, C.NEAP_LEAF_SAME, C.NEAP_LEAF_NONE
 local MOST_CHAINED = 16 -- forms of one number of arguments that the generated code tries one after the other
 local MOST_FORMS = 512  -- more than that start afresh
+local MOST_PLACES = 128 -- and so do these, or at twice as many as are in use
 local MOST_VERSIONS = 16
 local MOST_IN_TURN = 8  -- versions that one call each ran, before a warning
-local MOST_PLACES = 128 -- and so do these, or at twice as many as are in use
 local MOST_REFUSED = 16 -- recordings for other sizes that one call may add to
 local MOST_COMPARED = 8 -- programs among which the one is sought from which a new call differs least
 
@@ -58,7 +58,8 @@ local function new_version(state)
              records = {},
              recordings = {}, -- with declared sizes: { key, of = what was declared, entry }, the newest first
              calls = setmetatable({}, { __index = function() return state.slow end }), -- by number of arguments
-             holds = { function() return true end }, recording = 0 }
+             holds = {}, -- { a function that compares the guards }; empty where there are none
+             recording = 0 }
 end
 
 --- Lets calls find a version, which is put before the others.
@@ -116,7 +117,7 @@ local function calls_of(version)
     return hits
 end
 
---- Warns once of a guard that is another one at each call.
+--- Warns once of a guard whose value changes at each call.
 local function note_turn(state, version, guard)
     state.turns = calls_of(version) <= 1 and state.turns + 1 or 0
     if state.turns < MOST_IN_TURN or state.warned then return end
@@ -125,12 +126,14 @@ local function note_turn(state, version, guard)
 end
 
 local function fits(version)
-    return not version.guards or version.holds[1]() and guards.arrays_stay(version.guards)
+    if not version.guards then return true end
+    local holds = version.holds[1]
+    return (not holds or holds()) and guards.arrays_stay(version.guards)
 end
 
 local settle_guards
 
---- Finds the version for the values around the function, or begins one. Returns in words why it had to.
+--- Finds the version for the values around the function, or begins one. Returns the reason for a new one, in words.
 local function find_version(state)
     local version = state.version
     if version.recording > 0 then settle_guards(state, version) end -- the function calls itself
@@ -214,8 +217,9 @@ local function guarded_place(state, place)
     return { name = place.name, state = state, number = number, paths = place.paths }
 end
 
---- What the version will hold good for, and does already, since a block may reach other variables than the last one of
--- its code. Variables that the function assigns itself are not guarded: that happens once, when it is recorded.
+--- Guards the values around the function, besides those that are guarded already: a block may reach other variables
+-- than the last block of the same code. Variables that the function assigns are not guarded: this happens once, when it
+-- is recorded.
 local function guard_version(state, version)
     local function ignores(place) return same_place(state.assigned, place) ~= nil end
     local places = {}
@@ -358,7 +362,7 @@ local function chain(state, form)
     local last = version.chains[form.n]
     if last and last.length == MOST_CHAINED then return end
     local use = { fills = form.fills, miss = { state.slow }, finish = finisher(state, form, state.donates),
-                  holds = version.holds, slow = state.slow,
+                  holds = version.holds[1] and version.holds, slow = state.slow,
                   site = function()
                       tell_site(state, form, 4) -- behind this function and the generated code
                   end }
@@ -595,10 +599,7 @@ local function prepared(state, form, given)
         form = form_of(state, given)
     end
     guard_version(state, state.version)
-    if not form.cform then
-        new_form(state, form)
-        chain(state, form)
-    end
+    if not form.cform then new_form(state, form) end
     return form
 end
 
@@ -632,6 +633,10 @@ local function slow_call(state, ...)
         note_changes(state, form)
         local results = pack(record_and_run(state, form, given, leaves))
         if results[1] then return unpack(results, 2, results.n) end
+        if not form.has_code then -- behind the recording, which settles what is guarded
+            form.has_code = true
+            chain(state, form)
+        end
         if state.donates then tell_site(state, form, 2) end
         number, rc = call_core(state, form, leaves)
         if not number then raise_changed(state) end

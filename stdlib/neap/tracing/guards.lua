@@ -152,8 +152,8 @@ end
 
 -- ---- The guards of a recording --------------------------------------------------------------------------------------
 
---- A function that tells whether the values of all guards are the old ones, but for arrays in variables. This function
--- calls none of the user's, so LuaJIT may compile it.
+--- A function that tells whether the values of all guards are the old ones, but for arrays in variables; nil: there are
+-- no others. The function calls none of the user's, so LuaJIT may compile it.
 function guards.compile(list)
     local compared, holds = {}, nil
     for _, guard in ipairs(list) do
@@ -165,7 +165,7 @@ function guards.compile(list)
         part, k = part_of(compared, k)
         holds = before and function() return before() and part() end or part
     end
-    return holds or function() return true end
+    return holds
 end
 
 --- The guards of places, without those that `ignores` takes, and of `others` the guards of other places: a list.
