@@ -419,6 +419,83 @@ of("np.nn.lora", {
         end,
     },
 })
+-- ---- Quantized numbers ----------------------------------------------------------------------------------------------
+
+-- Powers of two: a quotient that is rounded lies on the same side of a half in f32 and f64.
+local STEP = { "scale", grad = false, make = function(random, dims, dtype)
+    local size, list = 1, {}
+    for k = 1, #dims do size = size * dims[k] end
+    for k = 1, size do list[k] = 2 ^ -random(5) end
+    return np.reshape(np.array(list, { dtype = dtype:find "f" and dtype or "f32" }), dims)
+end }
+local QUANTIZED = { { { 4, 3 }, { 3 } }, { { 5 }, {} }, { { 2, 3, 2 }, { 2 } } }
+
+of("np.nn.quantize", {
+    args = { { "x", special = function(dtype)
+        return dtype:find "f" and { 0 / 0, math.huge, -math.huge, 1e9, 0.5, 1.5, -0.5 } or { 0, 1, 127 }
+    end }, STEP },
+    accepts = "f32 f64 ints", shapes = QUANTIZED, within = "exact",
+    options = { {}, { dtype = "u8", zero = 100 }, { dtype = "i16", zero = -7, axis = 0 }, { dtype = "u16" },
+                { dtype = "i32" }, { dtype = "u32" } },
+    gives = function(_, o) return o.dtype or "i8" end,
+    call = function(f, o, x, scale)
+        local given = { dtype = o.dtype, axis = o.axis, nonsense = o.nonsense }
+        if not o.axis or x.ndim < 2 then
+            if o.axis then scale, given.axis = np.reshape(scale, {}), nil end
+            return f(x, scale, o.zero, next(given) and given or nil)
+        end
+        return np.moveaxis(f(np.moveaxis(x, -1, 0), scale, o.zero, given), 0, -1)
+    end,
+    oracle = "quantized(x, scale, o)",
+    without = { numbers = "scales are made", derivatives = "the results are integers" },
+    refuses = { { "an integer dtype of up to 32 bits, got f32", function()
+                    nn.quantize(np.ones(2), 1, 0, { dtype = "f32" })
+                end },
+                { "argument 2 %(scale%) must have one element for each place of axis 1", function()
+                    nn.quantize(np.ones { 2, 3 }, np.ones(2), nil, { axis = 1 })
+                end } },
+})
+of("np.nn.dequantize", {
+    args = { { "q", from = 0, to = 100 }, STEP }, accepts = "ints", shapes = QUANTIZED,
+    within = { f32 = "rel 1e-6" }, gives = "f32", special = false,
+    options = { {}, { zero = 3 }, { zero = 100, axis = 0 } },
+    call = function(f, o, q, scale)
+        if not o.axis or q.ndim < 2 then
+            if o.axis then scale = np.reshape(scale, {}) end
+            return f(q, scale, o.zero, o.nonsense and { nonsense = o.nonsense })
+        end
+        return np.moveaxis(f(np.moveaxis(q, -1, 0), scale, o.zero, { axis = 0, nonsense = o.nonsense }), 0, -1)
+    end,
+    oracle = "(q.astype(np.int64) - o.get('zero', 0)) * scale",
+    without = { numbers = "scales are made", special = "integers have none", derivatives = "the argument is integers" },
+})
+of("np.nn.choose_qparams", {
+    args = { { "x", special = false } }, accepts = "f32 f64", shapes = { { { 4, 3 } }, { { 5 } }, { { 2, 1 } } },
+    within = { f64 = "rel 4e-15", f32 = "rel 1e-6" },
+    options = { {}, { symmetric = false }, { dtype = "u8", symmetric = false, axis = -1 },
+                { axis = 0, dtype = "i16" } },
+    gives = { "same", "i32" },
+    call = function(f, o, x)
+        local scale, zero = f(x, next(o) and o or nil)
+        return scale, zero:astype "i32"
+    end,
+    oracle = "qparams(x, o)",
+    without = { special = "a range with NaN or infinity is none", derivatives = "rounded, and the zero is an integer" },
+    also = { ["np.nn.choose_qparams: what is quantized comes back within half a step"] = function()
+        local w = np.random.normal(np.random.key(0), { 16, 8 })
+        for _, o in ipairs { {}, { axis = 1 }, { axis = 0, dtype = "u8", symmetric = false }, { dtype = "i16" } } do
+            local scale, zero = nn.choose_qparams(w, o)
+            local q = nn.quantize(w, scale, zero, { axis = o.axis, dtype = o.dtype })
+            check.equal({ zero.dtype, q.dtype }, { o.dtype or "i8", o.dtype or "i8" })
+            local off = np.abs(nn.dequantize(q, scale, zero, { axis = o.axis }) - w):max():item()
+            check.ok(off <= scale:max():item() * 0.5001, off)
+        end
+        local scale, zero = nn.choose_qparams(np.zeros(3), { symmetric = false })
+        check.equal({ scale:item(), nn.quantize(np.zeros(3), scale, zero):totable() },
+                    { 1, { zero:item(), zero:item(), zero:item() } })
+    end },
+})
+
 elsewhere("np.nn.summary", "tests/stdlib/block_test.lua", "it tells of blocks")
 
 -- ---- Initializers ---------------------------------------------------------------------------------------------------

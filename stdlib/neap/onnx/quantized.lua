@@ -34,9 +34,7 @@ ops.QuantizeLinear = {
         local block = n.attr.block_size or 0
         local dtype = zero and zero.dtype or "u8"
         if not zero and (n.attr.output_dtype or 0) ~= 0 then dtype = n:dtype_attribute "output_dtype" end
-        local y = np.rint(x / beside(n, x, scale, block))
-        if zero then y = y + cast(beside(n, x, zero, block), y.dtype) end
-        return saturated(y, dtype)
+        return np.nn.quantize(x, beside(n, x, scale, block), zero and beside(n, x, zero, block), { dtype = dtype })
     end,
 }
 
@@ -44,9 +42,7 @@ ops.DequantizeLinear = {
     attrs = "axis block_size output_dtype", least = 2,
     run = function(n, x, scale, zero)
         local block = n.attr.block_size or 0
-        local y = cast(x, "i32")
-        if zero then y = y - cast(beside(n, x, zero, block), "i32") end
-        return cast(y, scale.dtype) * beside(n, x, scale, block)
+        return np.nn.dequantize(x, beside(n, x, scale, block), zero and beside(n, x, zero, block))
     end,
 }
 

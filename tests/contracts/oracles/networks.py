@@ -385,6 +385,30 @@ def random_crop(key, x, size, padding):
     return np.stack([y[i : i + size[0], j : j + size[1]] for y, i, j in zip(x, *first)])
 
 
+def quantized(x, scale, o):
+    """ONNX's QuantizeLinear: np.nn.quantize."""
+    info = np.iinfo({"i": "int", "u": "uint"}[o.get("dtype", "i8")[0]] + o.get("dtype", "i8")[1:])
+    if "axis" in o and x.ndim < 2:
+        scale = scale.reshape(())
+    with np.errstate(all="ignore"):
+        y = np.rint(np.asarray(x, float) / scale)
+    y = np.where(np.isnan(y), 0, y) + o.get("zero", 0)
+    return np.clip(y, info.min, info.max).astype(info.dtype)
+
+
+def qparams(x, o):
+    """Scale and zero point of a range: np.nn.choose_qparams."""
+    info = np.iinfo({"i": "int", "u": "uint"}[o.get("dtype", "i8")[0]] + o.get("dtype", "i8")[1:])
+    axes = tuple(k for k in range(x.ndim) if "axis" not in o or k != o["axis"] % x.ndim)
+    low, high = x.min(axes, initial=0), x.max(axes, initial=0)
+    if o.get("symmetric", True):
+        scale = np.maximum(-low, high) / info.max
+        return np.where(scale == 0, 1, scale), np.zeros(np.shape(scale), np.int32)
+    scale = (high - low) / (info.max - info.min)
+    scale = np.where(scale == 0, 1, scale)
+    return scale, np.clip(info.min - np.rint(low / scale), info.min, info.max).astype(np.int32)
+
+
 GATES = {"lstm": 4, "gru": 3, "rnn": 1}
 
 
