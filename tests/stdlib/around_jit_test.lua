@@ -85,6 +85,8 @@ check.test("what the reason says", function()
     check.raises(function() f(1) end, "nil")
     lr = 0.1
     check.equal(reason(), "the variable 'lr' was nil and is 0.1")
+    check.ok(tostring(np.jit_cache(f)):find('(number; cfg.name = "bc", lr = 0.1)', 1, true), tostring(np.jit_cache(f)))
+    check.ok(tostring(np.explain(f)):find('for arguments (number; cfg.name = "a", lr = 0.2)', 1, true))
 end)
 
 check.test("a variable that the function assigns itself is no reason to record", function()

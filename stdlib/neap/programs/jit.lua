@@ -817,6 +817,8 @@ function jits.facts(state)
         forget_dropped(version)
         for _, record in pairs(version.records) do
             local entry = entry_facts(state, record.form, record)
+            local with = #state.versions > 1 and guards.text(version.guards) or ""
+            if with ~= "" then entry.arguments = entry.arguments .. "; " .. with end
             facts.bytes = facts.bytes + entry.bytes
             facts.entries[#facts.entries + 1] = entry
         end

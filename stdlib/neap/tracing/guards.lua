@@ -20,6 +20,7 @@ local type, ipairs, pairs, rawequal, rawget = type, ipairs, pairs, rawequal, raw
 local guards = {}
 
 local MOST_VARIABLES = 50 -- of a generated function, which can have 60 upvalues
+local MOST_SHOWN = 4
 local IS_SCALAR = { number = true, boolean = true, string = true, ["nil"] = true }
 local WEAK = { __mode = "v" }
 local CHUNK = debug.getinfo(1, "S").source
@@ -199,6 +200,18 @@ function guards.split(list)
         part[#part + 1] = guard
     end
     return changed, others
+end
+
+--- The numbers, strings and booleans for which a recording is good, a few of them, in words: "lr = 0.4, train = true".
+function guards.text(list)
+    local parts = {}
+    for _, guard in ipairs(list) do
+        if guard.kind == "scalar" and guard.was ~= nil then
+            parts[#parts + 1] = ("%s = %s"):format(name_of(guard), value_text(guard.was))
+        end
+    end
+    table.sort(parts)
+    return table.concat(parts, ", ", 1, math.min(#parts, MOST_SHOWN))
 end
 
 --- How the value of a guard differs, in words: "the variable 'lr' was 0.4 and is 0.2".
