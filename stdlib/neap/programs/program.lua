@@ -674,7 +674,7 @@ local function programs_of(value)
         for k, port in ipairs(value.ports) do list[k] = ("%s: %s"):format(port.name, port_text(port)) end
         return { { text = table.concat(list, ", "), entry = value.entry } }
     end
-    return require("neap.programs.jit").programs_of(value)
+    return require("neap.programs.jit_facts").programs_of(value)
 end
 
 for _, f in ipairs { Program.__call, match_arguments, leaves_of, find_seen, entry_elsewhere, record_at, is_named,
