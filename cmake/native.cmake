@@ -112,7 +112,8 @@ const native_bitcode native_bitcodes[] = {
         neap_options ${libraries} z zstd -l:libstdc++.a m pthread ${CMAKE_DL_LIBS})
     # The C++ library is inside, so that all allocations are seen (plugin/memory.c).
     target_link_options(neap_native PRIVATE -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,-s -static-libgcc
-        -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=free,--wrap=__cxa_atexit)
+        -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=strdup,--wrap=free
+        -Wl,--wrap=__cxa_atexit)
     if(NOT NEAP_SANITIZE)
         target_link_options(neap_native PRIVATE -Wl,--no-undefined)
     endif()

@@ -4,7 +4,7 @@
 --
 -- Threads are refused from the first, the second, … on. Of the requests for memory, one is refused, or twenty in a row:
 -- here some of them, drawn at random, early ones more often; with NEAP_TEST_LONG=1 each one (of LLVM's, which are
--- many, each hundredth). NEAP_TEST_SEED draws others, NEAP_TEST_REFUSALS of each program, or of NEAP_TEST_PROGRAM.
+-- many, each tenth). NEAP_TEST_SEED draws others, NEAP_TEST_REFUSALS of each program, or of NEAP_TEST_PROGRAM.
 local ffi = require "ffi"
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
@@ -131,7 +131,7 @@ end
 local function places(n)
     local list = {}
     if long then
-        for k = 1, n, n > 2000 and 100 or 1 do list[#list + 1] = k end
+        for k = 1, n, n > 2000 and 10 or 1 do list[#list + 1] = k end
     else
         for k = 1, wanted do list[k] = math.ceil(k % 2 == 0 and random() * n or n ^ random()) end
     end

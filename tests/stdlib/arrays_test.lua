@@ -187,7 +187,7 @@ check.test("64-bit integers are counts, places and axes, and refused by name bey
         function(n) return np.fori_loop(0 * n, n, function(_, c) return c * 2 end, x) end,
         function(n) return np.scan(function(c) return c * 2, c end, x, nil, { length = n, unroll = n }) end,
         function(n) return np.switch(n, { np.sin, np.cos }, x) end, mesh_of,
-        function(n) return np.nn.max_pool(np.ones { 1, 4, 1 }, n, { strides = n, padding = n }) end,
+        function(n) return np.nn.max_pool(np.ones { 1, 4, 1 }, n + n, { strides = n, padding = n }) end,
         function(n) return np.dynamic_slice(x, { n, n }, { n, n }) end, function(n) return np.base_repr(n, 1 + n) end,
         function(n) return np.table { a = { 1, 2 } }:take(n).a end,
         function(n) return np.unravel_index(n, { 2, 3 }) end,

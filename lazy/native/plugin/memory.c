@@ -31,6 +31,7 @@ void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t n, size_t bytes);
 void *__wrap_realloc(void *old, size_t bytes);
 void *__wrap_aligned_alloc(size_t align, size_t bytes);
+char *__wrap_strdup(const char *text);
 void __wrap_free(void *memory);
 int __wrap___cxa_atexit(void (*function)(void *), void *argument, void *owner);
 
@@ -106,6 +107,13 @@ void *__wrap_realloc(void *old, size_t bytes) {
 
 void *__wrap_aligned_alloc(size_t align, size_t bytes) {
     return got(__real_aligned_alloc(align, bytes), bytes);
+}
+
+/* LLVM's C interface returns copies of texts, and does not look whether there is one. */
+char *__wrap_strdup(const char *text) {
+    size_t bytes = strlen(text) + 1;
+    char *copy = __wrap_malloc(bytes);
+    return copy ? memcpy(copy, text, bytes) : NULL;
 }
 
 void __wrap_free(void *memory) {
