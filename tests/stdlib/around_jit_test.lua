@@ -146,6 +146,20 @@ check.test("more variables than a function can have", function()
     end
 end)
 
+check.test("the programs of sixteen sets of values are kept, the last ones", function()
+    local c = 0
+    local f = np.jit(function(x) return x + c end)
+    for k = 1, 40 do
+        c = k
+        check.equal(f(1):item(), 1 + k)
+    end
+    check.equal(#np.jit_cache(f).entries, 16)
+    c = 30
+    check.equal({ f(1):item(), np.jit_cache(f).traces }, { 31, 40 })
+    c = 2
+    check.equal({ f(1):item(), np.jit_cache(f).traces }, { 3, 41 })
+end)
+
 check.test("a value that changes at each call is told once", function()
     local _, out, told = process.run_neap { "-e", [[
         local lr = 1

@@ -510,6 +510,15 @@ check.test("lp_pool of a window of zeros has a slope of 0", function()
     end
 end)
 
+check.test("names that others have", function()
+    check.raises(function() return np.nn.xavier_uniform end, "here it is np%.nn%.glorot_uniform")
+    check.raises(function() return np.nn.kaiming_normal_ end, "here it is np%.nn%.he_normal")
+    check.raises(function() np.nn.LSTM(3, 4, { num_layers = 2 }) end, "here it is layers")
+    check.raises(function() np.nn.LSTM(3, 4, { batch_first = true }) end, "time_major, which is false unless given")
+    check.raises(function() return np.optim.GradScaler end, "np%.optim%.loss_scale")
+    check.raises(function() return np.data.ImageFolder end, "np%.data%.image_folder")
+end)
+
 check.test("parameters that lack one", function()
     local three = np.ones { 2, 3 }
     check.raises(function() nn.Dense(3, 4)({ w = np.ones { 3, 4 } }, three) end,

@@ -328,6 +328,28 @@ check.test("what killed writers left goes with the next save", function()
     check.equal(np.io.load(path "k.npy"):totable(), { 0, 1, 2 })
 end)
 
+check.test("a folder is looked through again only when somebody else has changed it", function()
+    local files = require "neap.files"
+    local names, looks = files.names, 0
+    function files.names(...)
+        looks = looks + 1
+        return names(...)
+    end
+    local function save()
+        looks = 0
+        for _ = 1, 5 do np.io.save(path "often.npy", x) end
+        return looks
+    end
+    save()
+    local own, dead = save(), path "often.npy.0123456789abcdef.part"
+    process.sleep(0.05) -- longer than the clock of a file system ticks
+    io.open(dead, "w"):close()
+    local others = save()
+    files.names = names
+    check.equal({ own, others, files.size(dead) }, { 0, 1, nil })
+    os.remove(path "often.npy")
+end)
+
 check.test("what living writers write stays", function()
     local files = require "neap.files"
     local dead, live = path "k.npy.0123456789abcdef.part", path "k.npy.fedcba9876543210.part"

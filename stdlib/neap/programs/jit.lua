@@ -144,7 +144,7 @@ local function find_version(state)
             return nil
         end
     end
-    local guard = guards.split(version.guards)[1]
+    local guard = guards.changed(version.guards)[1]
     local reason = guards.difference(guard)
     note_turn(state, version, guard)
     use_version(state, new_version(state))
@@ -232,7 +232,7 @@ end
 
 --- After a recording: variables that the function assigned, or that callbacks alone read, are no guards.
 function settle_guards(state, version)
-    for _, guard in ipairs(guards.split(version.guards)) do state.assigned[#state.assigned + 1] = guard.place end
+    for _, guard in ipairs(guards.changed(version.guards)) do state.assigned[#state.assigned + 1] = guard.place end
     guard_version(state, version)
 end
 

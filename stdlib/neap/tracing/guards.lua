@@ -192,14 +192,13 @@ function guards.arrays_stay(list)
     return true
 end
 
---- Of a list, the guards with another value than the old one; and the others.
-function guards.split(list)
-    local changed, others = {}, {}
+--- Of a list, the guards with another value than the old one.
+function guards.changed(list)
+    local changed = {}
     for _, guard in ipairs(list) do
-        local part = is_same(guard) and others or changed
-        part[#part + 1] = guard
+        if not is_same(guard) then changed[#changed + 1] = guard end
     end
-    return changed, others
+    return changed
 end
 
 --- The numbers, strings and booleans for which a recording is good, a few of them, in words: "lr = 0.4, train = true".
@@ -235,7 +234,7 @@ function guards.remedy(guard)
         :format(name_of(guard), remedy)
 end
 
-for _, f in ipairs { guards.of, guards.compile, guards.split, guards.arrays_stay, part_of, guard_of, is_same } do
+for _, f in ipairs { guards.of, guards.compile, guards.changed, guards.arrays_stay, part_of, guard_of, is_same } do
     jit.off(f)
 end
 
