@@ -154,6 +154,25 @@ function trees.with_prefix(name, option, tree, prefix, path, visit)
     return with_prefix(name, option, tree, prefix, path, visit, 0)
 end
 
+--- What an argument, or an option where there is no position, chooses of a tree's leaves: a function of path and leaf
+-- (np.tree.paths) that returns true or false; given is one, or a Lua pattern of paths.
+function trees.chooser(name, position, what, given)
+    local choose = given
+    if type(given) == "string" then
+        choose = function(path) return path:find(given) ~= nil end
+    elseif type(given) ~= "function" then
+        core.bad_argument(name, position, what, "a function of path and leaf, or a pattern of paths", given)
+    end
+    return function(path, leaf)
+        local chosen = choose(path, leaf)
+        if type(chosen) ~= "boolean" then
+            raise(name, "%s must return true or false, got %s for '%s'",
+                  position and "argument " .. position or ("option '%s'"):format(what), core.describe(chosen), path)
+        end
+        return chosen
+    end
+end
+
 jit.off(with_prefix)
 jit.off(walk) -- they call functions of the user in loops: traces of them would pin what those capture
 jit.off(rebuild)

@@ -1,6 +1,7 @@
 --- lora.lua: np.nn.lora: a few parameters that are trained in place of large matrices.
 local core = require "neap.core"
 local tree = require "neap.core.tree"
+local trees = require "neap.core.trees"
 
 local np = core.np
 local raise, is_array = core.raise, core.is_array
@@ -12,11 +13,7 @@ Lora.__index = Lora
 
 --- Whether a leaf is adapted: a matrix of floats, for which `which` holds.
 local function is_adapted(self, path, leaf)
-    local takes = self.which(path, leaf)
-    if type(takes) ~= "boolean" then
-        raise(NAME, "option 'which' must return true or false, got %s for '%s'", core.describe(takes), path)
-    end
-    if not takes then return false end
+    if not self.which(path, leaf) then return false end
     if not is_array(leaf) or core.ndim(leaf) ~= 2 or not core.dtype_of(leaf).inexact then
         raise(NAME, "only matrices of floats can be adapted, and '%s' is %s", path, core.describe(leaf))
     end
@@ -84,15 +81,8 @@ return function(nn)
     -- [1. 0. 0.]
     function nn.lora(given)
         given = core.options(NAME, given, { rank = true, alpha = true, which = true })
-        local which = given.which
-        if type(which) == "string" then
-            local pattern = which
-            which = function(path) return path:find(pattern) ~= nil end
-        elseif which == nil then
-            which = function(_, leaf) return is_array(leaf) and core.ndim(leaf) == 2 end
-        elseif type(which) ~= "function" then
-            core.bad_argument(NAME, nil, "which", "a function of path and leaf, or a pattern of paths", which)
-        end
+        local function is_matrix(_, leaf) return is_array(leaf) and core.ndim(leaf) == 2 end
+        local which = trees.chooser(NAME, nil, "which", given.which == nil and is_matrix or given.which)
         local alpha = core.plain(given.alpha == nil and 16 or given.alpha)
         if type(alpha) ~= "number" then core.bad_argument(NAME, nil, "alpha", "a number", alpha) end
         return setmetatable({ rank = core.integer(NAME, nil, "rank", given.rank or 8, 1), alpha = alpha,

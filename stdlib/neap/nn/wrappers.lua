@@ -2,6 +2,7 @@
 -- loss for halves. Each has the same init and update as the one inside, whose state is `inner`.
 local core = require "neap.core"
 local tree = require "neap.core.tree"
+local trees = require "neap.core.trees"
 
 local np = core.np
 local raise, options, is_array = core.raise, core.options, core.is_array
@@ -72,15 +73,9 @@ return function(optim, helpers)
     end
 
     --- The places of a tree's leaves that are trained, in the order of the leaves: a list of booleans.
-    local function trained_of(name, params, frozen)
+    local function trained_of(params, frozen)
         local list = {}
-        for k, pair in ipairs(tree.paths(params)) do
-            local stays = frozen(pair[1], pair[2])
-            if type(stays) ~= "boolean" then
-                raise(name, "argument 2 must return true or false, got %s for '%s'", core.describe(stays), pair[1])
-            end
-            list[k] = not stays
-        end
+        for k, pair in ipairs(tree.paths(params)) do list[k] = not frozen(pair[1], pair[2]) end
         return list
     end
 
@@ -106,17 +101,12 @@ return function(optim, helpers)
     function optim.freeze(opt, frozen)
         local name = "optim.freeze"
         check_optimizer(name, opt)
-        local pattern = frozen
-        if type(pattern) == "string" then
-            frozen = function(path) return path:find(pattern) ~= nil end
-        elseif type(frozen) ~= "function" then
-            core.bad_argument(name, 2, "frozen", "a function of path and leaf, or a pattern of paths", frozen)
-        end
+        frozen = trees.chooser(name, 2, "frozen", frozen)
         local function init(params)
-            return { inner = opt:init(pick(name, params, trained_of(name, params, frozen))) }
+            return { inner = opt:init(pick(name, params, trained_of(params, frozen))) }
         end
         return wrapper(name, opt, init, function(grads, state, params, lr)
-            local trained = trained_of(name, params, frozen)
+            local trained = trained_of(params, frozen)
             local changed, inner = opt:update(pick(name, grads, trained), state.inner, pick(name, params, trained), lr)
             local leaves, structure = tree.flatten(params)
             local next_one = 0
