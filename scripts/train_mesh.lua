@@ -10,52 +10,35 @@
 local np = require "neap"
 local nn, P = np.nn, np.P
 
-local PACKAGE, FOLDER = "dataset-fashion-mnist", "/usr/share/datasets/fashion-mnist"
 local MEAN, DEVIATION = 0.2860, 0.3530 -- of the pixels of the training images, as parts of 255
 
 -- ---- Options --------------------------------------------------------------------------------------------------------
 
-local options = { mesh = "", data = "fashion", epochs = 1, steps = math.huge, batch = 64, hidden = 256, lr = 1e-3,
-                  seed = 0, log = 100, save = "", load = "" }
-local USAGE = [[
-usage: neap --devices N scripts/train_mesh.lua [options]
-  --mesh DxM      devices along the axes "data" and "model" (all devices along "data")
-  --data WHAT     fashion, moons, or a folder with the files of Fashion-MNIST (fashion)
-  --epochs N      passes over the training data (1)
-  --steps N       at most so many steps
-  --batch N       examples of one step (64)
-  --hidden N      width of the hidden layer (256)
-  --lr X          learning rate of Adam (0.001)
-  --seed N        of parameters and order of examples (0)
-  --log N         steps between lines (100)
-  --save FOLDER   checkpoint that is written after each epoch
-  --load FOLDER   checkpoint that training goes on from, written on any mesh]]
-
-local function fail(status, ...)
-    if np.process_index() == 0 then io.stderr:write("train_mesh: ", string.format(...), "\n") end
-    os.exit(status)
-end
-
-for k = 1, #arg, 2 do
-    local name, value = arg[k]:match "^%-%-(%a+)$", arg[k + 1]
-    local number = type(options[name]) == "number"
-    if number then value = tonumber(value) end
-    if not name or options[name] == nil or not value or (number and name ~= "lr" and (value < 0 or value % 1 ~= 0)) then
-        fail(2, "cannot understand '%s'\n%s", arg[k], USAGE)
-    end
-    options[name] = value
-end
+local options, fail = np.argparse(arg, {
+    "Trains the network of Fashion-MNIST on a mesh of devices.",
+    { "mesh", nil, "DxM: devices along the axes \"data\" and \"model\"; without it all devices along \"data\"" },
+    { "data", "fashion", "fashion, moons, or a folder with the files of Fashion-MNIST" },
+    { "epochs", 1, "passes over the training data", min = 1 },
+    { "steps", nil, "at most so many steps", type = "integer", min = 0 },
+    { "batch", 64, "examples of one step", min = 1 },
+    { "hidden", 256, "width of the hidden layer", min = 1 },
+    { "lr", 0.001, "learning rate of Adam", min = 0 },
+    { "seed", 0, "of parameters and order of examples", min = 0 },
+    { "log", 100, "steps between lines", min = 1 },
+    { "save", nil, "folder of a checkpoint that is written after each epoch" },
+    { "load", nil, "folder of a checkpoint that training goes on from, written on any mesh" },
+})
 
 -- ---- The mesh, and how arrays lie on it -----------------------------------------------------------------------------
 
 local devices = #np.devices()
-local rows, columns = options.mesh:match "^(%d+)x(%d+)$"
-rows, columns = tonumber(rows or devices), tonumber(columns or 1)
-if rows * columns ~= devices or (options.mesh ~= "" and not options.mesh:find "^%d+x%d+$") then
-    fail(2, "--mesh %s is no mesh of %d devices, such as %dx1", options.mesh, devices, devices)
+local rows, columns = (options.mesh or devices .. "x1"):match "^(%d+)x(%d+)$"
+rows, columns = tonumber(rows), tonumber(columns)
+if not rows or rows * columns ~= devices then
+    fail("--mesh %s is no mesh of %d devices, such as %dx1", options.mesh, devices, devices)
 end
 if options.batch % rows ~= 0 or options.hidden % columns ~= 0 then
-    fail(2, "%d examples of a step and a hidden layer of %d cannot be divided by a mesh of %dx%d", options.batch,
+    fail("%d examples of a step and a hidden layer of %d cannot be divided by a mesh of %dx%d", options.batch,
          options.hidden, rows, columns)
 end
 local mesh = np.mesh({ rows, columns }, { "data", "model" })
@@ -64,16 +47,10 @@ local SPECS = { w1 = P(nil, "model"), b1 = P "model", w2 = P("model", nil), b2 =
 
 -- ---- Data -----------------------------------------------------------------------------------------------------------
 
---- Examples x and labels y of one part ("train" or "t10k") of Fashion-MNIST.
-local function load_part(folder, part)
-    local function path(kind) return ("%s/%s-%s-ubyte.gz"):format(folder, part, kind) end
-    local file = io.open(path "images-idx3", "rb")
-    if not file then
-        fail(1, "there is no %s; install the package %s, or try --data moons", path "images-idx3", PACKAGE)
-    end
-    file:close()
-    local images = np.io.load_idx(path "images-idx3")
-    return { images:reshape(#images, -1), np.io.load_idx(path "labels-idx1") }
+--- Examples x and labels y of one part of Fashion-MNIST, "train" or "test".
+local function load_part(part)
+    local images, labels = np.data.fashion_mnist(part, options.data ~= "fashion" and { path = options.data } or nil)
+    return { images:reshape(#images, -1), labels }
 end
 
 local function load_data()
@@ -82,8 +59,7 @@ local function load_data()
         return { train = { np.data.moons(keys[0], 2048) }, test = { np.data.moons(keys[1], 512) }, classes = 2,
                  scale = function(x) return x end }
     end
-    local folder = options.data == "fashion" and FOLDER or options.data
-    return { train = load_part(folder, "train"), test = load_part(folder, "t10k"), classes = 10,
+    return { train = load_part "train", test = load_part "test", classes = 10,
              scale = function(x) return (x:astype "f32" / 255 - MEAN) / DEVIATION end }
 end
 
@@ -144,7 +120,7 @@ end
 local params, done = make_params(), 0
 local state = optimizer:init(params)
 local STATE = { m = SPECS, v = SPECS, step = P() }
-if options.load ~= "" then
+if options.load then
     local saved = np.io.load_checkpoint(options.load, { mesh = mesh, specs = { params = SPECS, state = STATE } })
     params, state, done = saved.params, saved.state, saved.epoch
 else
@@ -164,7 +140,7 @@ for epoch = done + 1, done + options.epochs do
         if count % options.log == 0 then np.printf("step %5d  loss %.9g\n", count, loss) end
     end
     print(("epoch %d  test accuracy %.4f"):format(epoch, accuracy(params)))
-    if options.save ~= "" then
+    if options.save then
         np.io.save_checkpoint(options.save, { params = params, state = state, epoch = epoch })
     end
 end

@@ -1,7 +1,7 @@
 --- transformer_mesh.lua: a transformer's block on a mesh of two axes, in the weight-gathered layout, trained for some
 -- steps.
 --
---     neap --devices 8 scripts/transformer_mesh.lua [--mesh 2x4] [--steps N] [--lr X] [--check yes]
+--     neap --devices 8 scripts/transformer_mesh.lua [options]
 --     mpirun -n 4 neap --devices 2 scripts/transformer_mesh.lua
 --
 -- On the mesh {x, y} activations are divided by examples (x) and width (y), weights by heads (x) and width (y). So
@@ -15,24 +15,18 @@ local P = np.P
 
 local EXAMPLES, LENGTH, WIDTH, HEADS, DEPTH = 8, 32, 128, 8, 16
 
-local options = { mesh = "2x4", steps = 20, lr = 3e-3, check = "no" }
-for k = 1, #arg, 2 do
-    local name, value = arg[k]:match "^%-%-(%a+)$", arg[k + 1]
-    if name and type(options[name]) == "number" then value = tonumber(value) end
-    if not name or options[name] == nil or not value then
-        io.stderr:write("usage: neap --devices N scripts/transformer_mesh.lua [--mesh XxY] [--steps N] [--lr X] ",
-                        "[--check yes]\n")
-        os.exit(2)
-    end
-    options[name] = value
-end
+local options, fail = np.argparse(arg, {
+    "Trains a transformer's block on a mesh of two axes.",
+    { "mesh", "2x4", "XxY: devices along the axes x and y" },
+    { "steps", 20, "training steps", min = 0 },
+    { "lr", 0.003, "learning rate of Adam", min = 0 },
+    { "check", false, "prints the loss of the same on one device first" },
+})
 
 local nx, ny = options.mesh:match "^(%d+)x(%d+)$"
 nx, ny = tonumber(nx), tonumber(ny)
 if not nx or nx * ny ~= #np.devices() or HEADS % nx ~= 0 or HEADS % ny ~= 0 then
-    io.stderr:write(("transformer_mesh: --mesh %s is no mesh of %d devices whose axes divide %d heads\n"):format(
-        options.mesh, #np.devices(), HEADS))
-    os.exit(2)
+    fail("--mesh %s is no mesh of %d devices whose axes divide %d heads", options.mesh, #np.devices(), HEADS)
 end
 local mesh = np.mesh({ nx, ny }, { "x", "y" })
 
@@ -123,7 +117,7 @@ local step = np.jit(function(params, state, x, y)
 end, { donate = { 1, 2 } })
 
 print(("mesh {x=%d, y=%d}, %d parameters"):format(nx, ny, np.tree.size(whole)))
-if options.check ~= "no" then
+if options.check then
     local alone = np.jit(loss_with(project_whole, function(x) return x end))(whole, examples, wanted)
     np.printf("loss on one device  %.6f\n", alone)
 end

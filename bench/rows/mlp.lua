@@ -1,4 +1,4 @@
---- mlp.lua: training steps of the network of scripts/train_fashion.lua (784-256-10, Adam), with batches of 128, in
+--- mlp.lua: training steps of the network of scripts/train_mesh.lua (784-256-10, Adam), with batches of 128, in
 -- images a second: forward, backward and update, on all cores, with data already in memory.
 --
 -- The first row reads the loss after every step; the second reads it every 50 steps, as a training script does, so that

@@ -9,7 +9,7 @@
 --     core        the library libneap, handles, errors, recording, waiting; trees: nested tables of arrays
 --     files       whole files, zip, JSON and drawings
 --     arrays      np's functions of arrays, np.linalg, np.special, np.random; devices and their memory
---     effects     print and its kin, np.callback, np.progress
+--     effects     print and its kin, np.callback, np.progress, np.argparse
 --     tracing     running a Lua function on stand-ins for its arguments, which all that follows is built on
 --     transforms  derivatives, np.vmap, control flow
 --     programs    np.trace, np.jit, np.staged, np.deferred; programs in files
@@ -113,6 +113,7 @@ for module, names in pairs {
     ["programs.deferred"] = "deferred export",
     ["effects"] = "callback",
     ["effects.progress"] = "progress",
+    ["effects.argparse"] = "argparse",
     ["effects.printing"] = "set_printoptions get_printoptions printoptions array2string pprint",
     ["mesh.mesh"] = "mesh",
     ["mesh.sharding"] = "P NamedSharding with_sharding_constraint",

@@ -93,6 +93,7 @@ elsewhere("np.effects.order np.debug.print", "tests/effects/debug_print_test.lua
 elsewhere("np.effects.kind", "tests/effects/kinds_test.lua", "kinds of effects and their tokens")
 elsewhere("np.effects.logger log.close", "tests/effects/logger_test.lua", "lines in files and tables")
 elsewhere("np.callback np.effects_barrier", "tests/effects/callback_test.lua", "calls back into Lua, in order")
+elsewhere("np.argparse", "tests/effects/argparse_test.lua", "options of a command line, and what ends a script")
 elsewhere("np.progress", "tests/effects/progress_test.lua", "bars and lines while a loop runs")
 elsewhere("np.display np.update_display np.clear_output", "tests/interp/html_test.lua", "what cells show")
 

@@ -112,7 +112,29 @@ of("np.data.moons", {
         check.equal({ x.dtype, labels.dtype }, { "f32", "i32" })
     end },
 })
-elsewhere("np.data.prefetch np.data.image_folder", "tests/stdlib/data_test.lua", "iterators and files")
+of("np.data.shapes", {
+    args = { KEY },
+    accepts = "u8", gives = { "u8", "i32" }, shapes = { { { 2 } } }, any_dtype = true,
+    options = { {}, { noise = 0 }, { noise = 1, size = 12 }, { size = 21 } },
+    within = { u8 = "abs 1" },
+    call = function(f, o, key)
+        local images, labels = f(key, 6, next(o) and o or nil)
+        return images, labels
+    end,
+    oracle = "shapes(key.astype(np.uint32), 6, o)",
+    without = { special = "a key is no number", strided = "a key is no number", mesh = "a key is not divided",
+                derivatives = "a key is no number" },
+    refuses = { { "from 12", function() np.data.shapes(np.random.key(0), 4, { size = 11 }) end },
+                { "a number from 0 to 1", function() np.data.shapes(np.random.key(0), 4, { noise = 2 }) end } },
+    also = { ["np.data.shapes: names are a table of one's own"] = function()
+        local _, _, names = np.data.shapes(np.random.key(0), 1)
+        check.equal(names, { "square", "disc", "cross", "diamond" })
+        names[1] = nil
+        check.equal(#select(3, np.data.shapes(np.random.key(0), 1)), 4)
+    end },
+})
+elsewhere("np.data.prefetch np.data.image_folder np.data.fashion_mnist", "tests/stdlib/data_test.lua",
+          "iterators and files")
 elsewhere("np.data np.data.count", "tests/contracts/data_test.lua",
           "a table of functions, and one of numbers: the test of it above")
 

@@ -85,6 +85,41 @@ check.test("onto other meshes", function()
     check.equal((u.rows * 2):sum():item(), (rows * 2):sum():item())
 end)
 
+check.test("like another tree", function()
+    np.io.save_checkpoint(folder, { params = { w = np.arange(12):reshape(4, 3), list = { np.ones(2) }, bias = {} },
+                                    epoch = 3, name = "a" })
+    local w = np.device_put(np.zeros({ 4, 3 }, { dtype = "i32" }), mesh, P("i"))
+    local function load(params, others)
+        local like = { params = params }
+        for key, value in pairs(others or {}) do like[key] = value end
+        return np.io.load_checkpoint(folder, { like = like })
+    end
+    local got = load({ w = w, list = { np.zeros(2) }, bias = {} }, { epoch = 0 })
+    check.equal({ got.params.w.sharding == w.sharding, got.params.w:totable()[2][1] }, { true, 3 })
+    check.equal({ got.epoch, got.name, got.params.list[1].sharding }, { 3, "a" })
+    local function differs(message, ...)
+        local given = { ... }
+        check.raises(function() load(unpack(given)) end, message)
+    end
+    differs("has i32 of shape %(4, 3%) at 'params%.w', where option 'like' has i32 of shape %(4, 2%)",
+            { w = np.zeros({ 4, 2 }, { dtype = "i32" }), list = { np.zeros(2) }, bias = {} })
+    differs("at 'params%.w', where option 'like' has f32 of shape %(4, 3%)",
+            { w = np.zeros { 4, 3 }, list = { np.zeros(2) }, bias = {} })
+    differs("has f32 of shape %(2,%) at 'params%.list%[1%]', where option 'like' has nothing",
+            { w = w, list = {}, bias = {} })
+    differs("has nothing at 'params%.list%[2%]', where option 'like' has f32",
+            { w = w, list = { np.zeros(2), np.zeros(2) }, bias = {} })
+    differs("has a table at 'params%.bias', where option 'like' has a number",
+            { w = w, list = { np.zeros(2) }, bias = 1 })
+    differs("has nothing at 'state', where option 'like' has a table", { w = w, list = { np.zeros(2) }, bias = {} },
+            { state = {} })
+    differs("has a number at 'epoch', where option 'like' has a string", { w = w, list = { np.zeros(2) }, bias = {} },
+            { epoch = "a" })
+    check.raises(function() np.io.load_checkpoint(folder, { like = 3 }) end, "a table of arrays")
+    check.raises(function() np.io.load_checkpoint(folder, { like = {}, mesh = mesh }) end, "excludes")
+    os.execute("rm -rf " .. folder)
+end)
+
 check.test("every block is written once", function()
     local x = np.device_put(np.arange(64):reshape(8, 8), mesh, P "j")
     np.io.save_checkpoint(folder, { x = x })

@@ -10,7 +10,7 @@ local alone = not release and "it takes too long on this build" or mpirun.missin
 local STEPS, CLOSE = release and 30 or 4, 1e-6
 local NETWORK = { "scripts/train_mesh.lua", "--data", "moons", "--hidden", "32", "--log", "1", "--steps",
                   tostring(STEPS) }
-local BLOCK = { "scripts/transformer_mesh.lua", "--check", "yes", "--steps", release and "4" or "1" }
+local BLOCK = { "scripts/transformer_mesh.lua", "--check", "--steps", release and "4" or "1" }
 
 local function words(devices, script, ...)
     local list = { "--devices", tostring(devices) }
@@ -72,11 +72,14 @@ end)
 
 check.test("the command line", function()
     for _, bad in ipairs { { "--mesh", "3x2" }, { "--mesh", "x" }, { "--batch", "7" }, { "--steps", "-1" },
-                           { "--hidden", "5", "--mesh", "1x2" }, { "--nonsense", "1" }, { "--data", "/nowhere" } } do
+                           { "--hidden", "5", "--mesh", "1x2" }, { "--nonsense", "1" } } do
         local status, out, err = process.run_neap(words(2, NETWORK, unpack(bad)))
         check.ok(status == 1 or status == 2, out)
         check.ok(err:find("train_mesh: ", 1, true) and not err:find "traceback", err)
     end
+    local status, _, err = process.run_neap(words(2, NETWORK, "--data", "/nowhere"))
+    check.equal(status, 1)
+    check.ok(err:find("there is no file '/nowhere/train-images", 1, true), err)
 end)
 
 --- Bit for bit: nine digits tell every f32 from the next.

@@ -43,7 +43,7 @@ check.test("installing, and moving what was installed", function()
         "share/lua/5.1/neap/init.lua", "share/man/man1/neap.1", "share/bash-completion/completions/neap",
         "share/doc/neap/copyright", "share/doc/neap/docs/tour.md", "share/doc/neap/examples/embed/embed.c",
         "share/doc/neap/docs/notebooks/1-laziness.ipynb", "share/doc/neap/docs/plot/gallery.png",
-        "share/doc/neap/scripts/train_fashion.lua", "share/neap/definitions/neap.lua",
+        "share/doc/neap/scripts/classify_images.lua", "share/neap/definitions/neap.lua",
     } do
         local file = io.open(prefix .. "/" .. path)
         check.ok(file, "there is no " .. path)

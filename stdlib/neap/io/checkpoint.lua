@@ -474,13 +474,44 @@ local function wanted_sharding(name, o, entry, item, path)
     return np.NamedSharding(o.mesh, spec)
 end
 
+--- A part of a checkpoint's tree in words, as what is there and what option 'like' has are compared.
+local function form_of(value)
+    if getmetatable(value) == Entry then return ("%s of shape %s"):format(value.dtype, core.shape_text(value.shape)) end
+    if core.is_array(value) then return ("%s of shape %s"):format(value.dtype, core.shape_text(value)) end
+    return trees.is_node(value) and "a table" or value == nil and "nothing" or "a " .. type(value)
+end
+
+--- Raises where a tree of entries is not of the form of `like`; entries are told where the arrays of `like` lie. At the
+-- top a checkpoint may have more than `like`.
+local function compare(name, folder, like, t, path, depth)
+    trees.check_depth(name, depth)
+    if not (trees.is_node(like) and trees.is_node(t)) then
+        local found, expected = form_of(t), form_of(like)
+        if found ~= expected then
+            raise(name, "'%s' has %s at '%s', where option 'like' has %s", folder, found, path, expected)
+        end
+        if core.is_array(like) then t.sharding = like.sharding end
+        return
+    end
+    local keys = {}
+    for key in pairs(like) do keys[key] = true end
+    if depth > 0 then
+        for key in pairs(t) do keys[key] = true end
+    end
+    for _, key in ipairs(trees.keys_of(keys, name)) do
+        local inner = type(key) == "number" and ("%s[%d]"):format(path, key) or path == "" and key or path .. "." .. key
+        compare(name, folder, like[key], t[key], inner, depth + 1)
+    end
+end
+
 local function load_tree(name, reader, o)
     local what = o.shardings ~= nil and "shardings" or "specs"
     local t = tree_of(reader.folder, reader.manifest)
+    if o.like ~= nil then compare(name, reader.folder, o.like, t, "", 0) end
     return trees.with_prefix(name, ("option '%s'"):format(what), t, o[what], "the checkpoint",
                              function(entry, item, path)
         if getmetatable(entry) ~= Entry then return entry end
-        local sharding = wanted_sharding(name, o, entry, item, path)
+        local sharding = entry.sharding or wanted_sharding(name, o, entry, item, path)
         if sharding then return read_sharded(name, reader, entry, sharding) end
         local start = {}
         for k = 1, #entry.shape do start[k] = 0 end
@@ -488,24 +519,35 @@ local function load_tree(name, reader, o)
     end)
 end
 
---- np.io.load_checkpoint(folder, {mesh=…, specs=…, shardings=…}) -> table: the tables that np.io.save_checkpoint wrote.
--- Without options their arrays are ordinary ones. With a mesh they lie on it, as `specs` says: a spec, or a tree of
--- specs by the keys of the tables, where what it does not name is replicated. Or `shardings`, a tree of what x.sharding
--- is, where arrays that it does not name are ordinary ones. Mesh and specs need not be those that were saved; each
--- process reads the pieces that its devices need.
+--- np.io.load_checkpoint(folder, {mesh=…, specs=…, shardings=…, like=…}) -> table: the tables that
+-- np.io.save_checkpoint wrote. Without options their arrays are ordinary ones. With a mesh they lie on it, as `specs`
+-- says: a spec, or a tree of specs by the keys of the tables, where what it does not name is replicated. Or
+-- `shardings`, a tree of what x.sharding is, where arrays that it does not name are ordinary ones. Mesh and specs need
+-- not be those that were saved; each process reads the pieces that its devices need.
+--
+-- Or `like`, a tree such as {params=params, state=state}: what it has must be in the checkpoint, with the same keys,
+-- shapes and dtypes, else an error says what differs; its arrays lie as those of `like`. What else the checkpoint has
+-- at the top is loaded too.
 --- mesh: a mesh on which the arrays will lie
 --- specs: how they lie on it: a spec, or a tree of specs
 --- shardings: a tree of shardings, instead of mesh and specs
+--- like: a tree of arrays, as they are to be and to lie, instead of mesh, specs and shardings
 --- > np.io.save_checkpoint("checkpoint", {w = np.ones(2)})
 --- > np.io.load_checkpoint("checkpoint").w
 -- [1. 1.]
 function checkpoint.load_checkpoint(folder, given)
     local name = "io.load_checkpoint"
     check_folder(name, folder)
-    local o = core.options(name, given, { mesh = true, specs = true, shardings = true })
+    local o = core.options(name, given, { mesh = true, specs = true, shardings = true, like = true })
     if o.mesh ~= nil and not meshes.is_mesh(o.mesh) then bad_argument(name, nil, "mesh", "a mesh", o.mesh) end
     if o.specs ~= nil and not o.mesh then raise(name, "option 'specs' needs option 'mesh'") end
     if o.shardings ~= nil and o.mesh then raise(name, "options 'mesh' and 'shardings' exclude each other") end
+    if o.like ~= nil then
+        if not trees.is_node(o.like) then bad_argument(name, nil, "like", "a table of arrays", o.like) end
+        if o.mesh or o.shardings ~= nil then
+            raise(name, "option 'like' says how arrays lie; it excludes 'mesh' and 'shardings'")
+        end
+    end
     local reader = reported(name, open_checkpoint, folder)
     local function finish(ok, ...)
         close_all(reader.open)

@@ -1,4 +1,5 @@
---- data.lua: np.data: minibatches. sequences.lua has what is of sequences, augment.lua what is of images.
+--- data.lua: np.data: minibatches. datasets.lua has data to try things with, sequences.lua what is of sequences,
+-- augment.lua what is of images.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local selects = require "neap.arrays.select"
@@ -101,24 +102,7 @@ function data.prefetch(iterator, count)
     end
 end
 
---- np.data.moons(key, n, {noise=0.1}) -> x, labels: n points of two interleaved half circles: x of shape (n, 2), f32,
--- and labels 0 and 1, i32, of shape (n,).
---- noise: the standard deviation of what is added to the points
---- > x, labels = np.data.moons(np.random.key(0), 4)
---- > labels
--- [0 1 0 1]
-function data.moons(key, n, given)
-    n = core.integer("data.moons", 2, "n", n, 1)
-    local noise = options("data.moons", given, { noise = true }).noise or 0.1
-    local keys = np.random.split(key, 2)
-    local labels = np.astype(np.remainder(np.arange(n), 2), "i32")
-    local angle = np.random.uniform(keys[0], { n }) * math.pi
-    local upper = np.equal(labels, 0)
-    local x = np.where(upper, np.cos(angle), 1 - np.cos(angle))
-    local y = np.where(upper, np.sin(angle), 0.5 - np.sin(angle))
-    return np.stack({ x, y }, { axis = 1 }) + np.random.normal(keys[1], { n, 2 }) * noise, labels
-end
-
+require "neap.nn.datasets" (data)
 require "neap.nn.sequences" (data)
 require "neap.nn.augment" (data)
 

@@ -341,6 +341,19 @@ def moons(key, n, o):
     return points + np.asarray(jax.random.normal(keys[1], (n, 2), "float32"), float) * o.get("noise", 0.1), labels
 
 
+def shapes(key, n, o):
+    """np.data.shapes: pictures of squares, discs, crosses and diamonds, and which they are."""
+    keys, size, noise = jax.random.split(jax.random.wrap_key_data(key), 3), o.get("size", 16), o.get("noise", 0.4)
+    centre, radius, grain = (np.asarray(jax.random.uniform(k, shape, "float32"), float) for k, shape in
+                             zip(keys, [(2, n, 1, 1), (n, 1, 1), (n, size, size)]))
+    centre, radius = (centre + 1.5) * size / 4, (radius + 1.4) * size / 6
+    x, y = abs(np.arange(size) - centre[0]), abs(np.arange(size)[:, None] - centre[1])
+    far, near, labels = np.maximum(x, y), np.minimum(x, y), np.arange(n) % 4
+    kinds = [far < radius, x**2 + y**2 < radius**2, (far < radius) & (near < radius / 3), x + y < radius]
+    inside = np.choose(labels[:, None, None], kinds)
+    return np.floor((inside * (1 - noise) + grain * noise) * 255).astype(np.uint8)[..., None], labels
+
+
 def windows(x, size, step):
     """Pieces of neighbours along the first axis: np.data.windows."""
     starts = range(0, len(x) - size + 1, step)
