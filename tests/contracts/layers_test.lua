@@ -271,6 +271,14 @@ of("np.nn.Embedding", {
     oracle = "table[ids]", unseen = UNSEEN, without = { numbers = "parameters are arrays" },
     also = {
         ["np.nn.Embedding: dtype"] = makes(function(o) return nn.Embedding(2, 3, o) end),
+        ["np.nn.Embedding: ids that the table does not have"] = function()
+            local embed = nn.Embedding(3, 2)
+            local params = embed:init(np.random.key(0))
+            local ids = np.array({ 2, 3, -3, -4 }, { dtype = "i32" })
+            for _, f in ipairs { embed, np.jit(function(p, v) return embed(p, v) end) } do
+                check.equal(np.isnan(f(params, ids)[{ {}, 0 }]):totable(), { false, true, false, true })
+            end
+        end,
         ["np.nn.Embedding: init"] = function()
             local params = nn.Embedding(2, 3, { init = nn.ones }):init(np.random.key(0))
             check.equal(params.table:sum():item(), 6)

@@ -198,7 +198,7 @@ of("np.nn.ctc_loss", {
         local given = { reduction = o.reduction, zero_infinity = o.zero_infinity, nonsense = o.nonsense }
         if o.cut then -- the first example is shorter, and blanks are the last class
             local n = x:dim(0)
-            given.input_lengths = np.full({ n }, 4, { dtype = "i32" })
+            given.input_lengths = np.minimum(np.full({ n }, 4, { dtype = "i32" }), x:dim(1))
             given.label_lengths = np.ones({ n }, { dtype = "i32" })
             given.blank, labels = 2, labels - 1
         end
@@ -222,6 +222,29 @@ of("np.nn.ctc_loss", {
         check.equal(nn.ctc_loss(x, labels, { zero_infinity = true }):item(), 0)
         local g = np.grad(function(v) return nn.ctc_loss(v, labels, { zero_infinity = true }) end)(x)
         check.equal(np.sum(np.abs(g)):item(), 0)
+    end, ["np.nn.ctc_loss: labels and lengths that cannot be"] = function()
+        local x = np.log_softmax(np.random.normal(np.random.key(0), { 2, 5, 3 }))
+        local function i32(t) return np.array(t, { dtype = "i32" }) end
+        local function loss(labels, lengths, turns)
+            return nn.ctc_loss(x, i32(labels), { label_lengths = lengths and i32(lengths), reduction = "none",
+                                                 input_lengths = turns and i32(turns) })
+        end
+        check.raises(function() loss { { 1, 3 }, { 1, 2 } } end, "a label is 3, and there are 3 classes, from 0")
+        check.raises(function() loss { { 1, 2 }, { -1, 2 } } end, "a label is %-1")
+        check.raises(function() loss({ { 1, 2 }, { 1, 2 } }, { 3, 1 }) end,
+                     "option 'label_lengths' has 3, and an example has 2")
+        check.raises(function() loss({ { 1, 2 }, { 1, 2 } }, nil, { 5, 6 }) end,
+                     "option 'input_lengths' has 6, and an example has 5")
+        check.raises(function() loss({ { 1, 2 }, { 1, 2 } }, nil, { 5, -1 }) end, "has %-1")
+        -- What is behind the labels may be anything.
+        check.equal(loss({ { 1, 7 }, { 2, -1 } }, { 1, 1 }):totable(), loss({ { 1, 1 }, { 2, 1 } }, { 1, 1 }):totable())
+        local jitted = np.jit(function(labels, lengths)
+            return nn.ctc_loss(x, labels, { label_lengths = lengths, reduction = "none" })
+        end)
+        local seen = jitted(i32 { { 1, 3 }, { 1, 9 } }, i32 { 2, 1 }):totable()
+        check.ok(seen[1] ~= seen[1] and seen[2] == loss({ { 1, 1 }, { 1, 1 } }, { 2, 1 }):totable()[2])
+        -- Without a turn nothing is said, as in PyTorch.
+        check.equal(loss({ { 1, 2 }, { 1, 2 } }, { 0, 1 }, { 0, 0 }):totable(), { 0, math.huge })
     end },
 })
 

@@ -118,6 +118,10 @@ for kind, gates in pairs(GATES) do
                 nn[kind](np.ones { 1, 2, 3 }, { weight_ih_l0 = ih, weight_hh_l0 = hh })
             end },
             { "sequences", function() nn[kind](np.ones { 3 }, {}) end },
+            { "option 'lengths' has 3, and a sequence has 2 turns", function()
+                local ih, hh = np.ones { gates, 3 }, np.ones { gates, 1 }
+                nn[kind](np.ones { 2, 2, 3 }, { weight_ih_l0 = ih, weight_hh_l0 = hh }, { lengths = { 1, 3 } })
+            end },
         },
     })
     recurrent("np.nn." .. layer, "f64 bf16", {

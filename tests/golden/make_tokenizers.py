@@ -228,6 +228,15 @@ def plain(lines, rng, n):
     return t
 
 
+def words(lines, n):
+    t = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    t.normalizer, t.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.Whitespace()
+    found = dict.fromkeys(word for line in lines for word, _ in t.pre_tokenizer.pre_tokenize_str(line.lower()))
+    t.model = models.WordLevel({word: k for k, word in enumerate(["[UNK]", "[MASK]"] + list(found)[::2][:n])}, "[UNK]")
+    t.add_special_tokens(["[UNK]", "[MASK]"])
+    return t
+
+
 def all_of(lines, n, whole_map):
     """The tokenizers by name; n: how large they are, about."""
     rng = random.Random(5)
@@ -238,6 +247,7 @@ def all_of(lines, n, whole_map):
         "o200k": byte_level(lines, n, llama_split(O200K)), "llama2": llama2(lines, n),
         "unigram": unigram(lines, rng, n, "first", byte_fallback=True),
         "t5": unigram(lines, rng, n, "always", None if whole_map else RULES, True), "plain": plain(lines, rng, n),
+        "words": words(lines, n),
     }
 
 

@@ -161,6 +161,16 @@ def good(out):
     record("checkpoint", checkpoint())
     record("parameter", model()[3].weight)
     record("storage", [torch.arange(3.), [2, 3]], saved([torch.arange(3.).storage(), torch.Size([2, 3])]))
+    numbers = {name: getattr(np, name)(-3 if name[0] in "if" else 3) for name in (
+        "float64", "float32", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool_")}
+    plain = {name: value.item() for name, value in numbers.items()}
+    for protocol in (2, 4):
+        record("numpy%d" % protocol, plain, saved(numbers, pickle_protocol=protocol))
+    number = saved({"x": np.float64(2.5)}, pickle_protocol=4)
+    data = zipfile.ZipFile(io.BytesIO(number)).read("archive/data.pkl")
+    other = data.replace(b"\x8c\1<", b"\x8c\1>").replace(struct.pack("<d", 2.5), struct.pack(">d", 2.5))
+    assert other != data
+    record("numpy_order", {"x": 2.5}, changed(number, data_pkl=other))
     record("large", {"a": 2**31, "b": -2**40, "c": -1, "d": 255, "e": -129, "f": 1e300})
     plain = {"set": {7}, "frozen": frozenset([8]), "bytes": "z\u00fc\u4e2d".encode(), "none": set()}
     for protocol in (2, 4):
@@ -193,7 +203,10 @@ def bad(out):
     record("call", saved({"x": Called(os.getcwd)}), "names posix.getcwd")
     record("eval", saved({"x": Called(eval, "1 + 1")}), "names __builtin__.eval")
     record("module", saved(torch.nn.ReLU()), "names torch.nn.modules.activation.ReLU")
-    record("numpy", saved({"x": np.float64(3)}), "names numpy")
+    record("numpy", saved({"x": np.ones(2)}), "names numpy")
+    record("numpy_half", saved({"x": np.float16(3)}), "a scalar of NumPy of dtype f2")
+    record("numpy_complex", saved({"x": np.complex64(3)}), "a scalar of NumPy of dtype c8")
+    record("numpy_text", saved({"x": np.str_("x")}), "an unknown dtype of NumPy")
     record("float8", saved(torch.ones(2).to(torch.float8_e5m2)), "names torch.float8_e5m2")
     record("sparse", saved(torch.eye(2).to_sparse()), "names torch._utils._rebuild_sparse_tensor")
     record("old", saved({"x": torch.ones(1)}, _use_new_zipfile_serialization=False)[:100], "format from before 1.6")

@@ -226,8 +226,14 @@ run["R"] = function(m) -- REDUCE
 end
 run["\129"] = run["R"] -- NEWOBJ
 run["b"] = function(m) -- BUILD: attributes of an object, such as the versions in a state dict
-    pop(m)
-    container(m, top(m))
+    local state, value = pop(m), top(m)
+    local meta = getmetatable(value)
+    if type(meta) ~= "table" or not meta.build then
+        container(m, value)
+        return
+    end
+    local problem = meta.build(value, state)
+    if problem then fail(m, "%s", problem) end
 end
 run["Q"] = function(m) -- BINPERSID
     local value, problem = m.load(pop(m))
@@ -237,7 +243,8 @@ end
 
 --- The value of a pickle, which begins the text. `find(module, name)` gives what a name means there, or nil and what
 -- is wrong: a value, whose metatable may have `call(value, arguments)`, which gives the result of a call of it, in the
--- same way. `load(id)` does that for persistent ids.
+-- same way. What such a call makes may have `build(value, state)`, which takes the state of an object, and returns what
+-- is wrong with it. `load(id)` does what find does for persistent ids.
 function pickle.read(text, find, load)
     local m = { text = text, at = 1, stack = {}, n = 0, marks = {}, memo = {}, memos = 0, find = find, load = load }
     while true do

@@ -119,6 +119,42 @@ functions["torch._tensor._rebuild_from_type_v2"] = function(arguments) -- functi
     return meta.call(nil, arguments[3])
 end
 
+-- ---- NumPy's scalars ------------------------------------------------------------------------------------------------
+
+local NUMPY_DTYPE = {} -- metatable of { code = "f8", swapped = whether the highest byte comes first }
+
+function NUMPY_DTYPE.build(dtype, state)
+    local order = type(state) == "table" and state[2]
+    if order ~= "<" and order ~= ">" and order ~= "|" then return "a dtype of NumPy in no known order of bytes" end
+    dtype.swapped = order == ">"
+end
+
+functions["numpy.dtype"] = function(arguments)
+    local code = arguments[1]
+    if type(code) ~= "string" or not code:find "^[biufc]%d+$" then return nil, "an unknown dtype of NumPy" end
+    return setmetatable({ code = code, swapped = false }, NUMPY_DTYPE)
+end
+
+local C_TYPES = { f8 = "double", f4 = "float", i1 = "int8_t", i2 = "int16_t", i4 = "int32_t", i8 = "int64_t",
+                  u1 = "uint8_t", u2 = "uint16_t", u4 = "uint32_t", u8 = "uint64_t", b1 = "uint8_t" }
+
+--- The value of a scalar of NumPy, np.float64(3), by its dtype and bytes.
+local function numpy_scalar(arguments)
+    local dtype, bytes = arguments[1], arguments[2]
+    if getmetatable(dtype) ~= NUMPY_DTYPE or type(bytes) ~= "string" then
+        return nil, "a scalar of NumPy of no dtype"
+    end
+    local c_type = C_TYPES[dtype.code]
+    if not c_type then return nil, ("a scalar of NumPy of dtype %s"):format(dtype.code) end
+    if #bytes ~= ffi.sizeof(c_type) then return nil, "a scalar of NumPy of too many or too few bytes" end
+    if dtype.swapped then bytes = bytes:reverse() end
+    local box = ffi.new(c_type .. "[1]")
+    ffi.copy(box, bytes, #bytes)
+    if dtype.code == "b1" then return box[0] ~= 0 end
+    return core.plain(box[0])
+end
+for _, module in ipairs { "numpy.core", "numpy._core" } do functions[module .. ".multiarray.scalar"] = numpy_scalar end
+
 local names = {}
 for name, f in pairs(functions) do names[name] = setmetatable({}, { call = function(_, a) return f(a) end }) end
 for _, name in ipairs { "torch.Tensor", "torch.nn.parameter.Parameter" } do

@@ -63,6 +63,18 @@ function Unmade.__index(unmade, name)
     return made[name]
 end
 
+local function is_unmade(params)
+    return getmetatable(params) == Unmade
+end
+
+--- Whether parameters are those of a block that is being made: one of its children is not made yet.
+local function is_being_made(params)
+    for _, value in pairs(params) do
+        if is_unmade(value) then return true end
+    end
+    return false
+end
+
 --- How many deferred modes are open.
 local function open_modes()
     local depth = C.neap_deferred_switch(ctx, 0)
@@ -266,7 +278,7 @@ end
 
 --- block:apply(params, inputs…): what forward returns.
 function Block:apply(params, ...)
-    if getmetatable(params) == Unmade then
+    if is_unmade(params) then
         params = make_now(params, ...)
     elseif type(params) ~= "table" then
         bad_argument(self.name, 1, "params", "what block:init(key) returned", params)
@@ -281,7 +293,7 @@ end
 
 --- block(params, inputs…); of a block that was initialized, block(inputs…), or other parameters in front as well.
 function Block:__call(first, ...)
-    if not self.initial_key or getmetatable(first) == Unmade or are_params(self, first) then
+    if not self.initial_key or is_unmade(first) or are_params(self, first) then
         return self:apply(first, ...)
     end
     return self:apply(own_params(self, first, ...), first, ...)
@@ -434,4 +446,5 @@ for _, f in ipairs { make_params, make_own, own_shapes, make_now, run_outside, r
     jit.off(f)
 end
 
-return { new = new_block, is_block = is_block, child_keys = child_keys, watched = watched }
+return { new = new_block, is_block = is_block, child_keys = child_keys, watched = watched,
+         is_being_made = is_being_made, make_now = make_now }

@@ -6,6 +6,7 @@ local core = require "neap.core"
 local create = require "neap.arrays.create"
 local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
+local bounds = require "neap.nn.bounds"
 
 local np = core.np
 local raise, coerce, options = core.raise, core.coerce, core.options
@@ -25,7 +26,21 @@ local function lengths_of(what, value, batch, most)
     if not shape.same(shape_of(value), { batch }) then
         raise(NAME, "option '%s' must have one integer for each example, got shape %s", what, shape_text(value))
     end
+    bounds.strays(value, 0, most, function(length)
+        raise(NAME, "option '%s' has %s, and an example has %d", what, length, most)
+    end)
     return np.astype(value, "i32")
+end
+
+--- Which examples (batch,) have a label that is no class, of those that count; nil: none has.
+local function wrong_labels(labels, counts, classes)
+    local n = shape_of(labels)[2]
+    local place = shape.reshape(create.iota(n, core.dtype_codes.i32), { 1, n })
+    local kept = np.less(place, np.expand_dims(counts, -1))
+    local strays = bounds.strays(labels, 0, classes - 1, function(label)
+        raise(NAME, "a label is %s, and there are %d classes, from 0", label, classes)
+    end, nil, kept)
+    return strays and np.any(strays, { axis = 1 })
 end
 
 --- The states of labels (batch, n): classes (batch, 2 n + 1), and whether a state may follow the one before last.
@@ -76,8 +91,9 @@ return function(nn, reduced)
     -- reduction="mean"}): the negative log probability that log probabilities of classes over time, (batch, time,
     -- classes), give integer labels (batch, n), when what is said several times in a row counts once and blanks not at
     -- all (Graves et al., 2006). "mean" divides each by its number of labels first, as PyTorch does, whose log_p is
-    -- (time, batch, classes). Labels that do not fit into the time have an infinite loss. Of logits, take
-    -- np.log_softmax first.
+    -- (time, batch, classes). Labels that do not fit into the time have an infinite loss. A label that is no class, or
+    -- a length that is longer than what it is of, is an error; in a program, where values are not known, the loss of
+    -- such a label is NaN, and such a length counts as the longest. Of logits, take np.log_softmax first.
     --- input_lengths: integers, (batch,): so many turns of each example count
     --- label_lengths: integers, (batch,): so many labels of each example count
     --- blank: the class of no label
@@ -98,8 +114,13 @@ return function(nn, reduced)
         end
         local blank = core.integer(NAME, nil, "blank", o.blank == nil and 0 or o.blank, 0, dims[3] - 1)
         local counts = lengths_of("label_lengths", o.label_lengths, dims[1], of_labels[2])
-        local loss = losses(x, np.astype(labels, "i32"), lengths_of("input_lengths", o.input_lengths, dims[1], dims[2]),
-                            counts, blank)
+        local wrong = wrong_labels(labels, counts, dims[3])
+        local turns = lengths_of("input_lengths", o.input_lengths, dims[1], dims[2])
+        local loss = losses(x, np.astype(labels, "i32"), turns, counts, blank)
+        if o.input_lengths ~= nil then -- without a turn nothing is said
+            loss = np.where(np.greater(turns, 0), loss, np.where(np.greater(counts, 0), math.huge, 0))
+        end
+        if wrong then loss = np.where(wrong, 0 / 0, loss) end
         loss = np.where(np.greater(loss, 1e29), o.zero_infinity and 0 or math.huge, loss)
         if (o.reduction or "mean") == "mean" then
             loss = loss / np.maximum(np.astype(counts, core.dtype_of(loss).name), 1)

@@ -1,14 +1,15 @@
 --- labels.lua: losses of scores of classes and labels, for np.nn: cross_entropy, nll_loss, and accuracy. Options and
 -- what they mean together are PyTorch's.
 --
--- A label out of range is an error where labels can be read: ordinary arrays, and no program is recorded. Elsewhere the
--- loss is NaN: a sum that left it out, or took another class, would say nothing.
+-- A label out of range is an error where labels can be read (bounds.lua). Elsewhere the loss is NaN: a sum that left it
+-- out, or took another class, would say nothing.
 local core = require "neap.core"
 local operands = require "neap.arrays.operands"
 local create = require "neap.arrays.create"
 local shape = require "neap.arrays.shape"
+local bounds = require "neap.nn.bounds"
 
-local np, C, ctx = core.np, core.C, core.ctx
+local np = core.np
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local shape_of = core.shape_of
 
@@ -30,49 +31,12 @@ local function check_labels(name, x, labels, what)
     if kind ~= "i" and kind ~= "u" then core.not_integers(name, "labels", core.dtype_of(labels)) end
 end
 
---- Whether the values of an array can be read now, without part in what is recorded.
-local function is_readable(x)
-    local info = core.info(x)
-    if info.traced ~= 0 or info.latent ~= 0 or info.sharding ~= 0 then return false end
-    local depth = C.neap_deferred_switch(ctx, 0)
-    C.neap_deferred_switch(ctx, depth)
-    return depth == 0
-end
-
-local function raise_stray(name, label, n, ignored)
-    raise(name, "a label is %s, and there are %d classes, from 0%s", (tostring(label):gsub("U?LL$", "")), n,
-          ignored and "" or "; {ignore_index=…} leaves out labels of one value")
-end
-
---- The first of few labels that is out of range.
-local function stray_of(labels, n, ignored)
-    local count = labels.size
-    return core.read(labels, function(data, _, dtype)
-        local label = core.reader(data, dtype)
-        for k = 0, count - 1 do
-            local value = label(k)
-            if (value < 0 or value >= n) and value ~= ignored then return value end
-        end
-    end)
-end
-
-local FEW = 1024 -- so many labels are looked at one by one sooner than an op is recorded and waited for
-
 --- Which labels are none of n classes nor `ignored`; nil: none is, as they say themselves.
 local function strays(name, labels, n, ignored)
-    local readable = is_readable(labels)
-    if readable and labels.size <= FEW then
-        local stray = stray_of(labels, n, ignored)
-        if stray then raise_stray(name, stray, n, ignored) end
-        return nil
-    end
-    local out = np.logical_or(np.less(labels, 0), np.greater_equal(labels, n))
-    if ignored then out = np.logical_and(out, np.not_equal(labels, ignored)) end
-    if not readable then return out end
-    if np.any(out):item() then
-        local place = np.argmax(np.ravel(out)):item()
-        raise_stray(name, np.ravel(labels)[place]:item(), n, ignored)
-    end
+    return bounds.strays(labels, 0, n - 1, function(label)
+        raise(name, "a label is %s, and there are %d classes, from 0%s", label, n,
+              ignored and "" or "; {ignore_index=…} leaves out labels of one value")
+    end, ignored)
 end
 
 -- ---- Losses ---------------------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 --- layers.lua: the layers of np.nn, each a block (block.lua): Dense, Sequential, Dropout, Embedding, LayerNorm,
 -- BatchNorm, MultiHeadAttention. Names, defaults and initializers are Flax's where neap has none of its own.
 --
--- A layer with the field `takes_key` takes a random key after its input, or nil; np.nn.Sequential gives it one.
+-- A layer with the field `takes_key` takes a random key after its input, or nil; np.nn.Sequential gives it one. One
+-- with `takes_state` takes a state behind that, and whether it is training, and returns the new state as well.
 
 --- {dtype}: the dtype of the parameters
 
@@ -57,6 +58,11 @@ return function(nn)
             end,
             forward = function(_, params, x)
                 check_params("nn.Dense", params, "w")
+                local features, rows = features_of("nn.Dense", x), shape_of(params.w)[1]
+                if features ~= rows then
+                    raise("nn.Dense", "its parameter w is for %s features, got x of shape %s", tostring(rows),
+                          core.shape_text(x))
+                end
                 return nn.dense(x, params.w, params.b)
             end,
         }
@@ -64,10 +70,20 @@ return function(nn)
 
     --- np.nn.Sequential{layer, …} -> block: applies them in turn, layer(params, x, key): key, which may be nil,
     -- is for layers like np.nn.Dropout. Its parameters are a table with those of each layer, {} for a function.
+    --
+    -- With np.nn.BatchNorm among its layers it has a state: model:state(params) makes the first, a table with that of
+    -- each layer, {} for one without, and
+    --     y, state = model(params, x, key, state)           in training
+    --     y = model(params, x, nil, state, false)           in evaluation
     --- > model = np.nn.Sequential{np.nn.Dense(2, 3), np.nn.relu, np.nn.Dense(3, 1)}
     --- > params = model:init(np.random.key(0))
     --- > model(params, np.ones{4, 2}):dim(1)
     -- 1
+    --- > model = np.nn.Sequential{np.nn.Dense(2, 3), np.nn.BatchNorm(), np.nn.relu}
+    --- > params = model:init(np.random.key(0), np.ones{4, 2})
+    --- > y, state = model(params, np.ones{4, 2}, nil, model:state(params))
+    --- > state[2].var:round(2)
+    -- [0.99 0.99 0.99]
     function nn.Sequential(layers, second)
         if second ~= nil or type(layers) == "function" or block.is_block(layers) then
             raise("nn.Sequential", "the layers go into one table: np.nn.Sequential{layer, …}")
@@ -78,22 +94,43 @@ return function(nn)
         end
         local definition = core.copy_list(core.list("nn.Sequential", "the table of layers", layers))
         definition.name, definition.takes_key = "nn.Sequential", true
-        function definition.forward(self, params, x, key)
-            if #params ~= #self then
-                bad_argument("nn.Sequential", 1, "params", "what model:init(key) returned", params)
-            end
-            for k = 1, #self do
-                local layer = self[k]
-                if type(layer) == "function" then
-                    x = layer(x)
-                elseif layer.takes_key then
-                    x = layer(params[k], x, key and np.random.fold_in(key, k))
-                else
-                    x = layer(params[k], x)
-                end
-            end
+        for _, layer in ipairs(definition) do
+            definition.takes_state = definition.takes_state or block.is_block(layer) and layer.takes_state
+        end
+        local function check(self, position, what, given, origin)
+            if type(given) == "table" and #given == #self then return end
+            bad_argument("nn.Sequential", position, what, origin, given)
+        end
+        --- What layer k makes of x, and its new state, {} for one without.
+        local function run(layer, k, params, x, key, state, training)
+            if type(layer) == "function" then return layer(x), {} end
+            local own = layer.takes_key and key and np.random.fold_in(key, k) or nil
+            if not layer.takes_state then return layer(params[k], x, own), {} end
+            local before = state and state[k]
+            if not state then before = layer:state(block.make_now(params[k], x)) end -- parameters are being made
+            if layer.takes_key then return layer(params[k], x, own, before, training) end
+            return layer(params[k], x, before, training)
+        end
+        function definition.forward(self, params, x, key, state, training)
+            check(self, 1, "params", params, "what model:init(key) returned")
+            local stateful = self.takes_state and not (state == nil and block.is_being_made(params))
+            if stateful then check(self, 4, "state", state, "what model:state(params) or a call returned") end
+            local new = {}
+            for k = 1, #self do x, new[k] = run(self[k], k, params, x, key, state, training) end
+            if stateful then return x, new end
             return x
         end
+        if definition.takes_state then
+            function definition.state(self, params)
+                check(self, 1, "params", params, "what model:init(key) returned")
+                local states = {}
+                for k, layer in ipairs(self) do
+                    states[k] = block.is_block(layer) and layer.takes_state and layer:state(params[k]) or {}
+                end
+                return states
+            end
+        end
+        jit.off(run)
         jit.off(definition.forward)
         return block.new(definition)
     end
@@ -121,8 +158,9 @@ return function(nn)
     end
 
     --- np.nn.Embedding(count, features, {init=…, dtype="f32"}) -> block: layer(params, ids): row ids[…] of the
-    -- parameter {table = (count, features)}: shape (…, features). The table is normal with variance 1 / features
-    -- unless init says otherwise.
+    -- parameter {table = (count, features)}: shape (…, features). An id that the table does not have gives NaN, as in
+    -- Flax; negative ones count from the end. The table is normal with variance 1 / features unless init says
+    -- otherwise.
     --- init: the initializer of the table
     --- > layer = np.nn.Embedding(10, 4)
     --- > layer(layer:init(np.random.key(0)), np.arange(3)):dim(1)
@@ -139,7 +177,7 @@ return function(nn)
             infer_shape = function() return { table = { count, features } } end,
             forward = function(_, params, ids)
                 check_params("nn.Embedding", params, "table")
-                return np.take(params.table, ids, { axis = 0 })
+                return np.take(params.table, ids, { axis = 0, mode = "fill" })
             end,
         }
     end
@@ -185,7 +223,7 @@ return function(nn)
 
     --- np.nn.BatchNorm({momentum=0.99, epsilon=1e-5, dtype="f32"}) -> block: x with mean 0 and variance 1 for each
     -- feature (index of the last axis), times `scale`, plus `bias` (Ioffe and Szegedy, 2015). The state, {mean = (n,),
-    -- var = (n,)}, is explicit: layer:state(x) makes the first, and
+    -- var = (n,)}, is explicit: layer:state(x), or layer:state(params), makes the first, and
     --     y, state = layer(params, x, state)           in training: moments of x, which the new state takes up
     --     y = layer(params, x, state, false)           in evaluation: moments of the state
     --- momentum: the share of its old value that the state keeps
@@ -201,8 +239,9 @@ return function(nn)
         return block.new {
             name = "nn.BatchNorm", momentum = o.momentum or 0.99, epsilon = o.epsilon or 1e-5, dtype = o.dtype,
             parameters = { { "scale", nn.ones }, { "bias", nn.zeros } }, infer_shape = per_feature("nn.BatchNorm"),
+            takes_state = true,
             state = function(self, x)
-                local n = { features_of("nn.BatchNorm", x) }
+                local n = { features_of("nn.BatchNorm", type(x) == "table" and x.scale or x) }
                 return { mean = np.zeros(n, { dtype = self.dtype }), var = np.ones(n, { dtype = self.dtype }) }
             end,
             forward = function(self, params, x, state, training)
@@ -218,6 +257,9 @@ return function(nn)
                 end
                 local axes = {}
                 for k = 1, core.ndim(x) - 1 do axes[k] = k - 1 end
+                if shape.product(shape_of(x), 1, #axes) == 0 then
+                    raise("nn.BatchNorm", "there is nothing to take a mean of in x of shape %s", core.shape_text(x))
+                end
                 local function blend(old, new, of_state)
                     return operands.narrow(old * self.momentum + new * (1 - self.momentum), of_state)
                 end

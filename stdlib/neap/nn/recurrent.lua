@@ -9,7 +9,8 @@
 -- What does not depend on the turn before, x times weight_ih, is one product for all turns; np.scan does the rest.
 
 --- {state}: the state before the first turn, as the function returns the last; zeros without it
---- {lengths}: integers, (batch,): of each sequence only so many turns count. Behind them y is 0, the state stays
+--- {lengths}: integers, (batch,): of each sequence only so many turns count, at most all. Behind them y is 0, the state
+-- stays
 --- {time_major}: true: x and y are (time, batch, features)
 --- {reverse}: true: from the last turn to the first
 --- {dropout}: elements between layers are 0 with this probability, if there is a key
@@ -20,6 +21,7 @@ local core = require "neap.core"
 local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
+local bounds = require "neap.nn.bounds"
 
 local np = core.np
 local raise, bad_argument, options = core.raise, core.bad_argument, core.options
@@ -205,6 +207,9 @@ local function kept_turns(name, lengths, time, batch)
     local kind = core.dtype_of(lengths).kind
     if kind ~= "i" and kind ~= "u" then core.not_integers(name, "lengths", core.dtype_of(lengths)) end
     if core.ndim(lengths) > 0 then check_shape(name, "option 'lengths'", lengths, batch) end
+    bounds.strays(lengths, 0, time, function(length)
+        raise(name, "option 'lengths' has %s, and a sequence has %d turns", length, time)
+    end)
     local turns = shape.reshape(create.iota(time, core.dtype_codes.i32), { time, 1, 1 })
     return shape.broadcast_to(np.less(turns, shape.reshape(lengths, { core.ndim(lengths) == 0 and 1 or batch, 1 })),
                               { time, batch, 1 })

@@ -114,7 +114,8 @@ return function(nn)
     -- of these shapes: print shows a line for each, with the shape of its first result, its parameters (those of its
     -- children are among them) and the operations on elements of a call, as program:cost counts them. Inputs are
     -- arrays, of which only shapes and dtypes count, or shapes, {32, 784}, of f32. Functions in np.nn.Sequential have
-    -- no line. The table has `parameters`, `flops` and `rows`, a list of {name, key, depth, result, parameters, flops}.
+    -- no line. A layer with a state, such as np.nn.BatchNorm, is called as in evaluation, with its first state. The
+    -- table has `parameters`, `flops` and `rows`, a list of {name, key, depth, result, parameters, flops}.
     -- Nothing is computed.
     --- > print(np.nn.summary(np.nn.Sequential{np.nn.Dense(3), np.nn.relu, np.nn.Dense(1)}, {8, 2}))
     -- block       result  parameters  flops
@@ -132,6 +133,10 @@ return function(nn)
         local params = model.params
         if not params then
             np.deferred(function() params = model:init(np.random.key(0), unpack(inputs, 1, inputs.n)) end)
+        end
+        local place = model.takes_state and (model.takes_key and 3 or 2) -- of a state
+        if place and inputs.n < place then
+            inputs[place], inputs[place + 1], inputs.n = model:state(params), false, place + 1
         end
         local rows = {}
         for k, row in ipairs(rows_of(model, params, inputs)) do

@@ -1,4 +1,4 @@
---- models.lua: the models of tokenizer.json, WordPiece, BPE and Unigram: words to ids.
+--- models.lua: the models of tokenizer.json, WordLevel, WordPiece, BPE and Unigram: words to ids.
 -- Facts: the tokenizers library (Rust).
 --
 -- A model is { ids = id by token, tokens = token by id, encode(word, out) }; encode appends to `out`. What it found for
@@ -63,6 +63,19 @@ local function byte_ids(ids, text)
         if not list[k] then return nil end
     end
     return list
+end
+
+-- ---- WordLevel ------------------------------------------------------------------------------------------------------
+
+function models.WordLevel(own)
+    local ids, tokens = vocabulary(own.vocab)
+    local unknown = ids[own.unk_token]
+    local function encode(word, out)
+        local id = ids[word] or unknown
+        if not id then fail("the vocabulary has neither '%s' nor '%s'", word, tostring(own.unk_token)) end
+        out[#out + 1] = id
+    end
+    return { ids = ids, tokens = tokens, encode = encode }
 end
 
 -- ---- WordPiece ------------------------------------------------------------------------------------------------------
@@ -286,9 +299,8 @@ function models.make(own)
     settings.checked(own)
     local kind = own.type
     if kind == nil then kind = own.merges and "BPE" or own.unk_id and "Unigram" or "WordPiece" end
-    if kind ~= "WordPiece" and kind ~= "BPE" and kind ~= "Unigram" then
-        fail("the model '%s' is not known", tostring(kind))
-    end
+    local kinds = { WordLevel = true, WordPiece = true, BPE = true, Unigram = true }
+    if not kinds[kind] then fail("the model '%s' is not known", tostring(kind)) end
     return models[kind](own)
 end
 

@@ -338,8 +338,8 @@ end
 
 --- np.io.load_tokenizer(path) -> tokenizer: the tokenizer of a file tokenizer.json, as the tokenizers library of
 -- Hugging Face writes it: t:encode(text), t:encode_batch(texts), t:decode(ids) give what that gives. Models are
--- WordPiece, BPE (of bytes, too) and Unigram, with the usual normalizers, pre-tokenizers, post-processors and
--- decoders; other parts in the file are refused by name. t.size is the number of tokens.
+-- WordLevel, WordPiece, BPE (of bytes, too) and Unigram, with the usual normalizers, pre-tokenizers, post-processors
+-- and decoders; other parts in the file are refused by name. t.size is the number of tokens.
 --- > word = {type="WordPiece", vocab={["[UNK]"] = 0, un = 1, ["##seen"] = 2}, unk_token="[UNK]"}
 --- > np.io.save_json("tokenizer.json", {model=word, pre_tokenizer={type="BertPreTokenizer"}})
 --- > t = np.io.load_tokenizer("tokenizer.json")
