@@ -504,6 +504,145 @@ of("np.nn.choose_qparams", {
     end },
 })
 
+of("np.nn.matmul_integer", {
+    args = { { "a" }, { "b" } }, accepts = "i8 u8", gives = "i32", within = "exact", special = false,
+    shapes = { { { 2, 5 }, { 5, 3 } }, { { 3 }, { 3 } }, { { 2, 2, 4 }, { 4, 2 } }, { { 3, 0 }, { 0, 2 } } },
+    options = { {}, { a_zero = 3 }, { a_zero = 1, b_zero = 100 } },
+    call = function(f, o, a, b) return f(a, b, next(o) and o or nil) end,
+    oracle = "integer_product(a, b, o)",
+    without = { special = "bytes have none", derivatives = "the arguments are integers",
+                numbers = "bytes are said by their dtype" },
+    refuses = { { "argument 2 %(b%) must be of dtype i8 or u8, got i32", function()
+                    nn.matmul_integer(np.ones({ 2, 2 }, { dtype = "i8" }), np.ones({ 2, 2 }, { dtype = "i32" }))
+                end },
+                { "option 'a_zero' must be of dtype i8 or u8, got f32", function()
+                    local x = np.ones({ 2, 2 }, { dtype = "i8" })
+                    nn.matmul_integer(x, x, { a_zero = np.ones(2) })
+                end },
+                { "a_zero", function()
+                    local x = np.ones({ 2, 2 }, { dtype = "u8" })
+                    nn.matmul_integer(x, x, { a_zero = 256 })
+                end } },
+    also = { ["np.nn.matmul_integer: long sums are exact"] = function()
+        local key, drawn = np.random.key(0), 0
+        local function bytes(dims, dtype, extreme)
+            drawn = drawn + 1
+            local range = np.iinfo(dtype)
+            local x = np.random.randint(np.random.fold_in(key, drawn), dims, range.min, range.max + 1)
+            return (extreme and np.full(dims, extreme) or x):astype(dtype)
+        end
+        for _, k in ipairs { 257, 258, 259, 515, 1024, 1025, 2049, 33000, 70000 } do
+            for _, dtypes in ipairs { { "u8", "u8" }, { "u8", "i8" }, { "i8", "i8" } } do
+                for _, extreme in ipairs { false, true } do
+                    local a = bytes({ 2, k }, dtypes[1], extreme and np.iinfo(dtypes[1]).min)
+                    local b = bytes({ k, 3 }, dtypes[2], extreme and np.iinfo(dtypes[2]).min)
+                    local zero = dtypes[1] == "u8" and extreme and 255 or nil
+                    local expected = (a:astype "i32" - (zero or 0)):matmul(b:astype "i32")
+                    check.ok(np.array_equal(nn.matmul_integer(a, b, { a_zero = zero }), expected),
+                             k .. table.concat(dtypes, " "))
+                end
+            end
+        end
+        local a, zeros = bytes({ 3, 40 }, "u8"), np.array({ { 1 }, { 0 }, { 200 } }, { dtype = "u8" })
+        check.ok(np.array_equal(nn.matmul_integer(a, a.T, { a_zero = zeros }),
+                                (a:astype "i32" - zeros:astype "i32"):matmul(a.T:astype "i32")))
+        -- With declared sizes the axis that is summed over has no slices.
+        local f = np.jit(function(x, y) return nn.matmul_integer(x, y) end, { sizes = { { "m", "k" }, { "k", "n" } } })
+        for _, k in ipairs { 3, 2000 } do
+            local x, y = bytes({ 2, k }, "u8"), bytes({ k, 2 }, "u8")
+            check.ok(np.array_equal(f(x, y), x:astype "i32":matmul(y:astype "i32")))
+        end
+    end },
+})
+of("np.nn.conv_integer", {
+    args = { { "x" }, { "w" } }, accepts = "i8 u8", gives = "i32", within = "exact", special = false,
+    shapes = { { { 2, 5, 3 }, { 2, 3, 4 } }, { { 1, 4, 4, 2 }, { 3, 2, 2, 1 } }, { { 1, 3, 1 }, { 1, 1, 2 } } },
+    options = { {}, { padding = "VALID" }, { x_zero = 3, strides = 2 }, { x_zero = 1, w_zero = 100 } },
+    call = function(f, o, x, w) return f(x, w, next(o) and o or nil) end,
+    oracle = "integer_conv(x, w, o)",
+    unseen = { input_dilation = "those of np.nn.conv", kernel_dilation = "those of np.nn.conv",
+               groups = "those of np.nn.conv", layout = "those of np.nn.conv" },
+    without = { special = "bytes have none", derivatives = "the arguments are integers",
+                numbers = "bytes are said by their dtype" },
+    refuses = { { "argument 1 %(x%) must be of dtype i8 or u8, got f32", function()
+        nn.conv_integer(np.ones { 1, 3, 1 }, np.ones({ 1, 1, 1 }, { dtype = "i8" }))
+    end } },
+    also = { ["np.nn.conv_integer: many channels, and groups"] = function()
+        local x = np.random.randint(np.random.key(0), { 1, 6, 6, 600 }, 0, 256):astype "u8"
+        local w = np.random.randint(np.random.key(1), { 3, 3, 300, 2 }, -128, 128):astype "i8"
+        local o = { groups = 2, x_zero = 128 }
+        check.ok(np.array_equal(nn.conv_integer(x, w, o),
+                                nn.conv(x:astype "i32" - 128, w:astype "i32", { groups = 2 })))
+    end },
+})
+of("np.nn.quantize_weights", {
+    args = { { "x", special = false } }, accepts = "floats",
+    gives = { function(_, o) return o.bits == 4 and "u8" or "i8" end, "f16" },
+    shapes = { { { 64, 3 } }, { { 32, 1 } } }, within = "exact",
+    options = { {}, { bits = 4 }, { block = 16 }, { bits = 4, block = 8 } },
+    call = function(f, o, x)
+        local given = next(o) and { bits = o.bits, block = o.block, nonsense = o.nonsense } or nil
+        local w = f({ w = x }, given).w
+        return w.codes, w.scale
+    end,
+    oracle = "quantized_weights(x, o)", unseen = { which = "the case below" },
+    without = { derivatives = "the results are integers", sizes = "how many blocks there are decides what is made",
+                vmap = "matrices have two axes", mesh = "blocks are cut out of an axis",
+                numbers = "a number is no matrix", special = "NaN and infinity have no code" },
+    refuses = { { "'w' must be floats with a multiple of 32 inputs, got f32 of shape %(33, 2%)", function()
+                    nn.quantize_weights { w = np.ones { 33, 2 } }
+                end },
+                { "8 or 4", function() nn.quantize_weights({ w = np.ones { 32, 2 } }, { bits = 3 }) end },
+                { "an even integer", function() nn.quantize_weights({ w = np.ones { 9, 2 } }, { block = 3 }) end },
+                { "no matrix of params is chosen", function() nn.quantize_weights { b = np.ones { 32, 2 } } end },
+                { "'w' is quantized already", function()
+                    nn.quantize_weights(nn.quantize_weights { w = np.ones { 32, 2 } })
+                end },
+                { "a tree of parameters", function() nn.quantize_weights(np.ones { 32, 2 }) end } },
+    also = { ["np.nn.quantize_weights: layers, choice, and what comes back"] = function()
+        local model = nn.Sequential { nn.Dense(64, 32), nn.relu, nn.Dense(32, 4) }
+        local params, x = model:init(np.random.key(0)), np.random.normal(np.random.key(1), { 5, 64 })
+        for bits, off in pairs { [8] = 0.004, [4] = 0.08 } do
+            local q = nn.quantize_weights(params, { bits = bits })
+            local plain = nn.dequantize_weights(q)
+            check.equal(model(q, x):totable(), model(plain, x):totable())
+            local jitted = np.jit(function(p, v) return model(p, v) end)
+            check.ok(np.allclose(jitted(q, x), model(plain, x), { rtol = 1e-5, atol = 1e-6 }))
+            local w, scale = params[1].w, q[1].w.scale:astype "f32"
+            local most = np.abs(scale:expand_dims(1)) * (bits == 4 and 1.01 or 0.57) -- scales are rounded
+            check.ok(np.abs(w - plain[1].w):reshape(2, 32, 32):le(most):all():item())
+            check.ok(np.linalg.norm(w - plain[1].w):item() < off * np.linalg.norm(w):item(), bits)
+        end
+        local some = nn.quantize_weights(params, { which = "^%[3%]" })
+        check.ok(np.is_array(some[1].w) and some[3].w.codes ~= nil)
+        local by_function = nn.quantize_weights(params, { which = function(path, leaf)
+            return path == "[3].w" and leaf.ndim == 2
+        end })
+        check.equal(by_function[3].w.codes:totable(), some[3].w.codes:totable())
+        local attention = nn.MultiHeadAttention(2)
+        local v = np.random.normal(np.random.key(2), { 3, 32 })
+        local own = nn.quantize_weights(attention:init(np.random.key(3), v))
+        check.equal(attention(own, v):totable(), attention(nn.dequantize_weights(own), v):totable())
+        check.raises(function()
+            nn.dense(x, { codes = np.ones({ 64, 2 }, { dtype = "i8" }), scale = np.ones { 3, 2 } })
+        end, "no quantized weights: codes of dtype i8 and shape %(64, 2%) with scale of shape %(3, 2%)")
+        check.raises(function() nn.Dense(2)(nn.quantize_weights(params)[3], np.ones { 1, 5 }) end, "32 features")
+    end },
+})
+of("np.nn.dequantize_weights", {
+    args = { { "x", special = false } }, accepts = "floats", gives = "f32", shapes = { { { 64, 3 } }, { { 32, 1 } } },
+    within = "exact", options = { {}, { bits = 4 }, { bits = 4, block = 8 } },
+    call = function(f, o, x)
+        local given = o.bits and { bits = o.bits, block = o.block } or nil
+        return f(nn.quantize_weights({ w = x }, given), o.nonsense and { nonsense = o.nonsense }).w
+    end,
+    oracle = "weights_back(x, o)",
+    without = { derivatives = "the argument has integers", sizes = "how many blocks there are decides what is made",
+                vmap = "matrices have two axes", mesh = "blocks are cut out of an axis", options = "it has none",
+                numbers = "a number is no matrix", special = "NaN and infinity have no code" },
+    refuses = { { "a tree of parameters", function() nn.dequantize_weights(np.ones { 32, 2 }) end } },
+})
+
 elsewhere("np.nn.summary", "tests/stdlib/block_test.lua", "it tells of blocks")
 
 -- ---- Initializers ---------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ local help = require "neap.help_gen"
 -- Patterns of the text in front of the key, where any key is welcome.
 local FREE = {
     "np%.tree%.", "^t = {$", "^w = {$", "params = {$", "opt:update%({$", "avg:update%({", "avg:init{$", -- trees
-    "lora:init%(.*{$", "lora:merge%(.*{$",
+    "lora:init%(.*{$", "lora:merge%(.*{$", "quantize_weights%({$",
     "np%.data%.batches%({$", "global_norm%({$", "np%.pprint%(", "np%.io%.save_", "np%.nn%.Dropout%(0%.5%)%({$",
     "np%.nn%.Block{$", "^lines = {$", "live:update%(k, {$", "np%.display%({$", "return np%.round%(x%), {$",
     "np%.table{$", "%.rename{$", "%.assign{$", "np%.io%.savez", "^word = {",

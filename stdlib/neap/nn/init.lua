@@ -9,6 +9,7 @@
 local core = require "neap.core"
 local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
+local weights = require "neap.nn.weights"
 
 local np = core.np
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
@@ -191,7 +192,7 @@ function nn.ones(_, dims, given) return np.ones(dims, given) end
 
 -- ---- Layers ---------------------------------------------------------------------------------------------------------
 
---- np.nn.dense(x, w, b), np.nn.linear: x:matmul(w) + b; b may be nil.
+--- np.nn.dense(x, w, b), np.nn.linear: x:matmul(w) + b; b may be nil, and w quantized (?np.nn.quantize_weights).
 --- > np.nn.dense(np.ones(2), np.eye(2), np.array{1, 2}), np.nn.linear(np.ones(2), np.eye(2))
 -- [2. 3.]
 -- [1. 1.]
@@ -200,6 +201,7 @@ function nn.dense(x, w, b)
         core.raise("nn.dense", "argument 2 (w) must be an array of weights, got the number %g; "
                    .. "np.nn.Dense(inputs, outputs) is a layer", w)
     end
+    if weights.is_quantized(w) then w = weights.matrix("nn.dense", w) end
     local y = np.matmul(x, w)
     if b ~= nil then y = y + b end
     return y
@@ -213,6 +215,8 @@ require "neap.nn.labels" (nn, reduced_loss)
 require "neap.nn.ctc" (nn, reduced_loss)
 require "neap.nn.lora" (nn)
 require "neap.nn.quantized" (nn)
+require "neap.nn.bytes" (nn)
+weights.define(nn)
 require("neap.nn.attention").define(nn)
 require "neap.nn.recurrent" (nn)
 require "neap.nn.layers" (nn)

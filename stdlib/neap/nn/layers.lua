@@ -11,6 +11,7 @@ local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
 local attention = require "neap.nn.attention"
 local block = require "neap.nn.block"
+local weights = require "neap.nn.weights"
 
 local np = core.np
 local raise, bad_argument, options = core.raise, core.bad_argument, core.options
@@ -30,7 +31,8 @@ return function(nn)
     end
 
     local function check_params(name, params, field)
-        if type(params) ~= "table" or not is_array(params[field]) then
+        if type(params) ~= "table" or not is_array(params[field])
+            and not (field == "w" and weights.is_quantized(params.w)) then
             bad_argument(name, 1, "params", "what layer:init(key) returned", params)
         end
     end
@@ -58,12 +60,14 @@ return function(nn)
             end,
             forward = function(_, params, x)
                 check_params("nn.Dense", params, "w")
-                local features, rows = features_of("nn.Dense", x), shape_of(params.w)[1]
+                local w = params.w
+                if weights.is_quantized(w) then w = weights.matrix("nn.Dense", w) end
+                local features, rows = features_of("nn.Dense", x), shape_of(w)[1]
                 if features ~= rows then
                     raise("nn.Dense", "its parameter w is for %s features, got x of shape %s", tostring(rows),
                           core.shape_text(x))
                 end
-                return nn.dense(x, params.w, params.b)
+                return nn.dense(x, w, params.b)
             end,
         }
     end

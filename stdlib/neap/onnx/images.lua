@@ -72,15 +72,17 @@ end
 images.CONV = "auto_pad dilations group kernel_shape pads strides"
 
 --- The convolution of a node's attributes, as ConvInteger and QLinearConv have it too.
-function images.conv(n, x, w)
+function images.conv(n, x, w, convolve, more)
     local layout, count = images.layout_of(n, x), core.ndim(x) - 2
     if core.ndim(w) ~= count + 2 then
         n:fail("a kernel of shape %s for images of %d axes", core.shape_text(w), count)
     end
     local strides, dilations = images.each(n, "strides", count, 1), images.each(n, "dilations", count, 1)
     local low, high = images.pads_of(n, images.spatial(x), images.dilated(images.spatial(w), dilations), strides)
-    return nn.conv(x, w, { strides = strides, kernel_dilation = dilations, padding = images.pairs_of(low, high),
-                           groups = n.attr.group or 1, layout = layout })
+    local o = { strides = strides, kernel_dilation = dilations, padding = images.pairs_of(low, high),
+                groups = n.attr.group or 1, layout = layout }
+    for key, value in pairs(more or {}) do o[key] = value end
+    return (convolve or nn.conv)(x, w, o)
 end
 
 --- The p-norm along axes.

@@ -55,30 +55,27 @@ ops.DynamicQuantizeLinear = {
     end,
 }
 
---- Bytes minus their zero point, as i32. `rows`: one zero point for each row of a matrix.
-local function centred(x, zero, rows)
-    x = cast(x, "i32")
-    if zero == nil then return x end
-    zero = cast(zero, "i32")
-    if core.ndim(zero) == 1 and zero.size > 1 and rows then zero = np.expand_dims(zero, -1) end
-    if core.ndim(zero) == 1 and zero.size == 1 then zero = np.reshape(zero, {}) end
-    return x - zero
+--- A zero point beside bytes: one number, or `dims` with -1 where each place has one of its own.
+local function zero_of(zero, dims)
+    if zero == nil then return nil end
+    if zero.size == 1 then return np.reshape(zero, {}) end
+    return core.ndim(zero) == 1 and dims and np.reshape(zero, dims) or zero
 end
 
 local function matmul_integer(_, a, b, a_zero, b_zero)
-    return np.matmul(centred(a, a_zero, true), centred(b, b_zero))
+    return np.nn.matmul_integer(a, b, { a_zero = zero_of(a_zero, { -1, 1 }), b_zero = zero_of(b_zero) })
 end
 
 ops.MatMulInteger = { least = 2, run = matmul_integer }
 
-ops.ConvInteger = {
-    attrs = images.CONV, least = 2,
-    run = function(n, x, w, x_zero, w_zero)
-        w = centred(w, w_zero and core.ndim(w_zero) == 1 and w_zero.size > 1
-                    and np.reshape(w_zero, { -1, 1, 1, 1 }) or w_zero)
-        return images.conv(n, centred(x, x_zero), w)
-    end,
-}
+--- A convolution of bytes; the kernel's zero point may be one for each feature.
+local function conv_integer(n, x, w, x_zero, w_zero)
+    local dims = { -1 }
+    for k = 2, core.ndim(w) do dims[k] = 1 end
+    return images.conv(n, x, w, np.nn.conv_integer, { x_zero = zero_of(x_zero), w_zero = zero_of(w_zero, dims) })
+end
+
+ops.ConvInteger = { attrs = images.CONV, least = 2, run = conv_integer }
 
 --- What an exact sum of products becomes: scaled, rounded and shifted.
 local function requantized(sum, factor, zero)
@@ -103,13 +100,10 @@ ops.QLinearConv = {
     attrs = images.CONV, least = 8,
     run = function(n, x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, b)
         local shape = { -1 }
-        for k = 2, core.ndim(w) do shape[k] = 1 end
-        local zero, scale = single(w_zero), single(w_scale)
-        if core.ndim(zero) == 1 then zero = np.reshape(zero, shape) end
-        local sum = images.conv(n, centred(x, single(x_zero)), centred(w, zero))
-        table.remove(shape)
+        for k = 3, core.ndim(w) do shape[k - 1] = 1 end
+        local sum = conv_integer(n, x, w, x_zero, w_zero)
         if b then sum = sum + np.reshape(b, shape) end
-        local factor = single(x_scale) * scale / single(y_scale)
+        local factor = single(x_scale) * single(w_scale) / single(y_scale)
         if core.ndim(factor) == 1 then factor = np.reshape(factor, shape) end
         return requantized(sum, factor, single(y_zero))
     end,

@@ -409,6 +409,50 @@ def quantized(x, scale, o):
     return np.clip(y, info.min, info.max).astype(info.dtype)
 
 
+def integer_product(a, b, o):
+    """A product of bytes: np.nn.matmul_integer."""
+    wide = np.matmul(a.astype(np.int64) - o.get("a_zero", 0), b.astype(np.int64) - o.get("b_zero", 0))
+    return np.asarray(wide).astype(np.int32)
+
+
+def integer_conv(x, w, o):
+    """A convolution of bytes: np.nn.conv_integer."""
+    n = x.ndim - 2
+    wide = [jnp.asarray(v.astype(np.int64) - o.get(zero, 0)) for v, zero in ((x, "x_zero"), (w, "w_zero"))]
+    letters = "N" + "HWD"[:n] + "C", "HWD"[:n] + "IO", "N" + "HWD"[:n] + "C"
+    return np.asarray(jax.lax.conv_general_dilated(*wide, (o.get("strides", 1),) * n, o.get("padding", "SAME"),
+                                                   dimension_numbers=letters)).astype(np.int32)
+
+
+def coded_weights(x, o):
+    """Codes and scales, in blocks."""
+    bits, block = o.get("bits", 8), o.get("block", 32)
+    blocks = np.asarray(x, np.float32).reshape(-1, block, x.shape[1])
+    if bits == 8:
+        most = np.abs(blocks).max(1, keepdims=True) / np.float32(127)
+    else:
+        most = np.take_along_axis(blocks, np.abs(blocks).argmax(1)[:, None], 1) / np.float32(-8)
+    scale = np.where(np.abs(most) < 6e-8, 0, most).astype(np.float16)
+    codes = np.rint(blocks / np.where(scale == 0, 1, scale).astype(np.float32))
+    return np.clip(codes, -127 if bits == 8 else -8, 127 if bits == 8 else 7).astype(np.int8), scale
+
+
+def quantized_weights(x, o):
+    """Blocks of weights as q8_0 and q4_0 of GGUF: np.nn.quantize_weights."""
+    codes, scale = coded_weights(x, o)
+    if o.get("bits", 8) == 4:
+        half = codes.shape[1] // 2
+        codes = (codes + 8).astype(np.uint8)
+        return (codes[:, :half] | codes[:, half:] << 4).reshape(-1, x.shape[1]), scale[:, 0]
+    return codes.astype(np.int8).reshape(x.shape), scale[:, 0]
+
+
+def weights_back(x, o):
+    """The weights of codes: np.nn.dequantize_weights."""
+    codes, scale = coded_weights(x, o)
+    return (codes.astype(np.float32) * scale.astype(np.float32)).reshape(x.shape)
+
+
 def qparams(x, o):
     """Scale and zero point of a range: np.nn.choose_qparams."""
     info = np.iinfo({"i": "int", "u": "uint"}[o.get("dtype", "i8")[0]] + o.get("dtype", "i8")[1:])

@@ -1,0 +1,149 @@
+--- weights.lua: quantized weights for np.nn: matrices as integers of 8 or 4 bits with a scale for each block of inputs.
+--
+-- A quantized matrix of shape (inputs, outputs) is a table of two arrays, so it is a part of a tree like any other:
+--
+--     codes   8 bits: i8 (inputs, outputs); 4 bits: u8 (inputs / 2, outputs), where a byte has a place of the first
+--             half of a block in its lower bits and that of the second half in its upper ones, 8 more than they are
+--     scale   f16 (inputs / block, outputs)
+--
+-- A weight is its code times the scale of its block, as in GGUF's q8_0 and q4_0.
+local core = require "neap.core"
+local trees = require "neap.core.trees"
+
+local np = core.np
+local raise, options = core.raise, core.options
+local is_array, shape_of = core.is_array, core.shape_of
+
+local weights = {}
+
+local SMALLEST = 6e-8 -- a scale below is 0 in f16
+
+--- Whether a value is a quantized matrix.
+function weights.is_quantized(value)
+    return type(value) == "table" and is_array(value.codes) and is_array(value.scale)
+end
+
+--- (inputs, outputs) as (blocks, places of a block, outputs).
+local function in_blocks(x, block)
+    local dims = shape_of(x)
+    return np.reshape(x, dims[1] / block, block, dims[2])
+end
+
+--- The block's largest element, with its sign: (blocks, 1, outputs).
+local function largest(x)
+    local high, low = np.max(x, { axis = 1, keepdims = true }), np.min(x, { axis = 1, keepdims = true })
+    return np.where(np.greater(high, -low), high, low)
+end
+
+--- The codes of a matrix in blocks, from `low` to `high`, such that `low`, or `high` where both sides have as many, is
+-- the code of the largest element of a block; and the scales.
+local function coded(x, low, high)
+    local most = low == -high and np.max(np.abs(x), { axis = 1, keepdims = true }) / high or largest(x) / low
+    local scale = np.astype(np.where(np.less(np.abs(most), SMALLEST), 0, most), "f16")
+    local divisor = np.astype(np.where(np.equal(scale, 0), 1, scale), "f32")
+    return np.clip(np.rint(x / divisor), low, high), np.squeeze(scale, { axis = 1 })
+end
+
+local function quantize(x, bits, block)
+    local dims = shape_of(x)
+    local blocks = in_blocks(np.astype(x, "f32"), block)
+    if bits == 8 then
+        local codes, scale = coded(blocks, -127, 127)
+        return { codes = np.astype(np.reshape(codes, dims[1], dims[2]), "i8"), scale = scale }
+    end
+    local codes, scale = coded(blocks, -8, 7)
+    codes = np.astype(codes + 8, "u8")
+    local half = block / 2
+    local lower, upper = codes[{ {}, { 0, half } }], codes[{ {}, { half, block } }]
+    return { codes = np.reshape(np.bitwise_or(lower, np.bitwise_left_shift(upper, 4)), dims[1] / 2, dims[2]),
+             scale = scale }
+end
+
+--- The matrix of quantized weights, f32 (inputs, outputs).
+function weights.matrix(name, w)
+    local codes, scale = w.codes, w.scale
+    local dims, of_scale = shape_of(codes), shape_of(scale)
+    local kind = core.dtype_of(codes).name
+    local inputs = kind == "u8" and dims[1] * 2 or dims[1]
+    if (kind ~= "i8" and kind ~= "u8") or #dims ~= 2 or #of_scale ~= 2 or dims[2] ~= of_scale[2]
+        or of_scale[1] == 0 or inputs % of_scale[1] ~= 0 then
+        raise(name, "no quantized weights: codes of dtype %s and shape %s with scale of shape %s", kind,
+              core.shape_text(codes), core.shape_text(scale))
+    end
+    local block = inputs / of_scale[1]
+    local factors = np.astype(np.expand_dims(scale, 1), "f32")
+    if kind == "i8" then
+        return np.reshape(np.astype(in_blocks(codes, block), "f32") * factors, inputs, dims[2])
+    end
+    local packed = in_blocks(codes, block / 2)
+    local lower = np.astype(np.bitwise_and(packed, 15), "f32") - 8
+    local upper = np.astype(np.bitwise_right_shift(packed, 4), "f32") - 8
+    return np.reshape(np.concatenate({ lower, upper }, { axis = 1 }) * factors, inputs, dims[2])
+end
+
+--- A tree whose nodes f may replace: f(path, node) gives what stands in its place, or nil. Paths are those of
+-- np.tree.paths.
+local function replaced(name, tree, path, f, depth)
+    trees.check_depth(name, depth)
+    local instead = f(path, tree)
+    if instead ~= nil then return instead end
+    if not trees.is_node(tree) then return tree end
+    local copy = {}
+    for _, key in ipairs(trees.keys_of(tree, name)) do
+        local inner = type(key) == "number" and ("%s[%d]"):format(path, key) or path == "" and key or path .. "." .. key
+        copy[key] = replaced(name, tree[key], inner, f, depth + 1)
+    end
+    return copy
+end
+
+function weights.define(nn)
+    --- np.nn.quantize_weights(params, {bits=8, block=32, which="w$"}) -> tree: params with matrices (inputs, outputs)
+    -- as integers of 8 or 4 bits, and a scale, f16, for each `block` of inputs of an output, as in GGUF's q8_0 and
+    -- q4_0. Such a matrix is a table {codes=…, scale=…}, which np.nn.dense takes in place of w, and so
+    -- np.nn.Dense and np.nn.MultiHeadAttention; its product is that with the matrix of f32, which is made in the
+    -- program. A weight of 8 bits takes 1.06 bytes, one of 4 bits 0.56.
+    --- bits: 8 or 4
+    --- block: how many inputs have a scale together, an even number of which those of each matrix are a multiple
+    --- which: a function of path and leaf that returns true for matrices to quantize, or a Lua pattern of paths
+    --- > layer = np.nn.Dense(32, 2)
+    --- > params = np.nn.quantize_weights(layer:init(np.random.key(0)), {bits=4})
+    --- > layer(params, np.ones{1, 32}).shape[2], params.w.codes.shape[1]
+    -- 2
+    -- 16
+    function nn.quantize_weights(params, given)
+        local name = "nn.quantize_weights"
+        local o = options(name, given, { bits = true, block = true, which = true })
+        local bits = core.integer(name, nil, "bits", o.bits == nil and 8 or o.bits)
+        if bits ~= 8 and bits ~= 4 then core.bad_argument(name, nil, "bits", "8 or 4", bits) end
+        local block = core.integer(name, nil, "block", o.block == nil and 32 or o.block, 2)
+        if block % 2 ~= 0 then core.bad_argument(name, nil, "block", "an even integer", block) end
+        local choose, count = trees.chooser(name, nil, "which", o.which == nil and "w$" or o.which), 0
+        if not trees.is_node(params) then core.bad_argument(name, 1, "params", "a tree of parameters", params) end
+        local new = replaced(name, params, "", function(path, x)
+            if weights.is_quantized(x) then raise(name, "'%s' is quantized already", path) end
+            if not is_array(x) or core.ndim(x) ~= 2 or not choose(path, x) then return nil end
+            if not core.dtype_of(x).inexact or shape_of(x)[1] % block ~= 0 or shape_of(x)[1] == 0 then
+                raise(name, "'%s' must be floats with a multiple of %d inputs, got %s of shape %s; options 'block' "
+                      .. "and 'which' choose otherwise", path, block, core.dtype_of(x).name, core.shape_text(x))
+            end
+            count = count + 1
+            return quantize(x, bits, block)
+        end, 0)
+        if count == 0 then raise(name, "no matrix of params is chosen by option 'which'") end
+        return new
+    end
+
+    --- np.nn.dequantize_weights(params) -> tree: params with the matrices of f32 in place of quantized ones.
+    --- > params = np.nn.quantize_weights({w = np.full({32, 1}, 127)})
+    --- > np.nn.dequantize_weights(params).w[0]
+    -- [127.]
+    function nn.dequantize_weights(params)
+        local name = "nn.dequantize_weights"
+        if not trees.is_node(params) then core.bad_argument(name, 1, "params", "a tree of parameters", params) end
+        return replaced(name, params, "", function(_, x)
+            if weights.is_quantized(x) then return weights.matrix(name, x) end
+        end, 0)
+    end
+end
+
+return weights
