@@ -27,6 +27,7 @@ local GROUPS = {
     { name = "memory" },
     { name = "calls" },
     { name = "products" },
+    { name = "quantized", workers = 1 },
     { name = "updates" },
     { name = "ahead" },
     { name = "input" },

@@ -51,6 +51,22 @@ of("np.nn.conv", {
     },
     without = { numbers = "images and kernels are arrays: a table is refused" },
     also = {
+        ["np.nn.conv: a last axis of one place is as without it"] = function()
+            local x = np.random.normal(np.random.key(0), { 2, 7, 4 })
+            local w = np.random.normal(np.random.key(1), { 3, 2, 6 })
+            for _, o in ipairs { {}, { padding = "VALID" }, { strides = 2 }, { kernel_dilation = 2 } } do
+                o.groups = 2
+                local flat, before = nn.conv(x, w, o), { layout = "NCHW" }
+                local y = nn.conv(x:expand_dims(2), w:expand_dims(1), o)
+                check.ok(np.allclose(y, flat:expand_dims(2), { rtol = 1e-5, atol = 1e-6 }))
+                for key, value in pairs(o) do before[key] = value end
+                local first = nn.conv(np.moveaxis(x:expand_dims(2), -1, 1),
+                                      np.moveaxis(w:expand_dims(1), { -1, -2 }, { 0, 1 }), before)
+                check.ok(np.allclose(np.moveaxis(first, 1, -1), y, { rtol = 1e-5, atol = 1e-6 }))
+            end
+            check.equal(nn.conv(x:expand_dims(2), w:expand_dims(1), { groups = 2, padding = { 0, 1 } }).shape,
+                        { 2, 5, 3, 6 })
+        end,
         ["np.nn.conv: halves and integers together"] = function()
             local x, w = np.ones({ 1, 3, 1 }, { dtype = "u8" }) * 100, np.ones { 3, 1, 1 }
             for _, dtype in ipairs { "f16", "bf16", "f32", "f64" } do

@@ -189,6 +189,21 @@ check.test("arguments become weights", function()
     os.remove(path)
 end)
 
+check.test("numbers for inputs of integers, also of a jitted function", function()
+    local path = os.tmpname()
+    np.io.save_onnx(np.trace(function(a, n) return a + n end)({ shape = { 4 }, dtype = "i64" },
+                                                               { shape = {}, dtype = "i64" }), path)
+    local f, params = np.io.load_onnx(path)
+    local a = np.arange(4, { dtype = "i64" })
+    for _, call in ipairs { f, np.jit(f) } do
+        local y = call(params, a, 2)
+        check.equal({ y.dtype, y:totable() }, { "i64", { 2, 3, 4, 5 } })
+        check.raises(function() call(params, a, np.array(2.5)) end, "the input 'n' must be i64, got f32")
+    end
+    check.raises(function() np.jit(f)(params, a, 2.5) end, "the input 'n' must be i64, got f32")
+    os.remove(path)
+end)
+
 check.test("programs that cannot be saved", function()
     local captured = { np.random.normal(key, { 20 }) }
     for pattern, f in pairs {

@@ -134,6 +134,7 @@ local function checked_input(m, info, value)
                core.shape_text(value))
     end
     if not info.dtype or value.dtype == info.dtype then return value end
+    if core.info(value).weak == 1 then return np.astype(value, info.dtype) end -- a number of a jitted function
     local is, wanted = core.dtype_of(value).kind, core.dtypes[core.dtype_codes[info.dtype]].kind
     if is == "f" and wanted == "f" then return value end
     if is ~= "b" and is ~= "f" and np.can_cast(value.dtype, info.dtype) then return np.astype(value, info.dtype) end
