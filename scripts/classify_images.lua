@@ -55,8 +55,10 @@ local function load_data()
         local test, test_labels = np.data.shapes(keys[1], 500)
         return { train = { images, labels }, test = { test, test_labels }, names = names }
     end
-    local is_folder, images, labels, names = pcall(np.data.image_folder, options.data .. "/train")
-    if is_folder then
+    local folder = io.open(options.data .. "/train")
+    if folder then
+        folder:close()
+        local images, labels, names = np.data.image_folder(options.data .. "/train")
         local _, height, width, channels = unpack(images.shape)
         local like = { size = { height, width }, channels = channels }
         local test, test_labels, test_names = np.data.image_folder(options.data .. "/test", like)
@@ -66,7 +68,7 @@ local function load_data()
         return { train = { images, labels }, test = { test, test_labels }, names = names }
     end
     local where = options.data ~= "fashion" and { path = options.data } or nil
-    images, labels, names = np.data.fashion_mnist("train", where)
+    local images, labels, names = np.data.fashion_mnist("train", where)
     local test, test_labels = np.data.fashion_mnist("test", where)
     return { train = { images, labels }, test = { test, test_labels }, names = names }
 end

@@ -24,6 +24,10 @@ check.test("folders of images", function()
     check.equal({ status, err }, { 0, "" })
     check.ok(out:find("12 images of 16x16 for training, 4 for testing; 4 classes;", 1, true), out)
     check.ok(np.io.load_image(picture).shape[1] > 100, "a picture")
+    process.write(folder .. "/train/disc/broken.png", "no picture")
+    local broken, _, message = process.run_neap { "scripts/classify_images.lua", "--data", folder }
+    check.equal(broken, 1)
+    check.ok(message:find("broken.png", 1, true), message)
     os.execute(("rm -rf '%s'"):format(folder))
 end)
 

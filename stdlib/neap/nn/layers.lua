@@ -62,8 +62,8 @@ return function(nn)
                 check_params("nn.Dense", params, "w")
                 local w = params.w
                 if weights.is_quantized(w) then w = weights.matrix("nn.Dense", w) end
-                local features, rows = features_of("nn.Dense", x), shape_of(w)[1]
-                if features ~= rows then
+                local rows = shape_of(w)[1]
+                if is_array(x) and core.ndim(x) > 0 and x:dim(-1) ~= rows then
                     raise("nn.Dense", "its parameter w is for %s features, got x of shape %s", tostring(rows),
                           core.shape_text(x))
                 end
@@ -109,7 +109,8 @@ return function(nn)
         local function run(layer, k, params, x, key, state, training)
             if type(layer) == "function" then return layer(x), {} end
             local own = layer.takes_key and key and np.random.fold_in(key, k) or nil
-            if not layer.takes_state then return layer(params[k], x, own), {} end
+            if not layer.takes_state and layer.takes_key then return layer(params[k], x, own), {} end
+            if not layer.takes_state then return layer(params[k], x), {} end
             local before = state and state[k]
             if not state then before = layer:state(block.make_now(params[k], x)) end -- parameters are being made
             if layer.takes_key then return layer(params[k], x, own, before, training) end
