@@ -130,7 +130,7 @@ NEAP_OP(erfc,
     .example = "np.erfc(np.array{0, 5})\n[1.0000000e+00 1.5374598e-12]",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_erfc,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(erfc)(a)"}, .ns = 12,
+    .kernel = {.real = "F(erfc)(a)"}, .ns = 4,
     .domain = {-2, 4}, .ulp = 4)
 
 NEAP_OP(xlogy,

@@ -170,6 +170,16 @@ def branches():
                  [value("x", ["n"])], [value("y", [None])], [tensor("limit", np.float32(1))])
 
 
+def deciding():
+    """A branch that an input chooses; for four elements the other one cannot run."""
+    node = helper.make_node
+    yes = helper.make_graph([node("Add", ["x", "x"], ["twice"])], "yes", [], [value("twice", [None])])
+    no = helper.make_graph([node("Reshape", ["x", "three"], ["other"])], "no", [], [value("other", [None])])
+    return model([node("If", ["flag"], ["y"], "decides", then_branch=yes, else_branch=no)],
+                 [value("x", ["n"]), value("flag", [], TensorProto.BOOL)], [value("y", [None])],
+                 [tensor("three", np.array([3]))])
+
+
 def functions():
     """A function of the model's own with an attribute, which calls another one, twice."""
     node = helper.make_node
@@ -230,6 +240,7 @@ def make():
         record(out, "collecting.onnx", {"x": np.array(3, np.float32)}, {"x": np.array(40, np.float32)})
         save("growing.onnx", growing())
         save("branches.onnx", branches())
+        save("deciding.onnx", deciding())
         save("functions.onnx", functions())
         record(out, "functions.onnx", {"x": floats(5)})
         save("quantized.onnx", quantized(rng))

@@ -263,6 +263,19 @@ check.test("loops and branches whose shapes change", function()
     check.raises(function() np.jit(f)(params, np.array(3)) end, "not known while the graph is recorded")
 end)
 
+check.test("a branch that an input chooses", function()
+    local f, params = load "deciding"
+    local a = np.arange(4) / 1
+    check.equal(f(params, a, np.array(true)):totable(), { 0, 2, 4, 6 })
+    check.equal(f(params, a[{ { 0, 3 } }], np.array(false)):totable(), { 0, 1, 2 })
+    local chosen = np.jit(f, { static = { 3 } })
+    check.equal(chosen(params, a, true):totable(), { 0, 2, 4, 6 })
+    check.equal(chosen(params, a[{ { 1, 4 } }], false):totable(), { 1, 2, 3 })
+    check.equal(np.jit(f)(params, a[{ { 0, 3 } }], np.array(true)):totable(), { 0, 2, 4 })
+    check.raises(function() np.jit(f)(params, a, np.array(true)) end,
+                 "np.reshape: .*node 'decides' %(If, opset 20%) has a condition that is not known .*np.jit%(f, {static=")
+end)
+
 local function contents(path)
     local file = assert(io.open(path, "rb"))
     local text = file:read "*a"

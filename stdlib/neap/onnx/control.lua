@@ -42,7 +42,16 @@ local function if_(n, condition)
     local function branch(graph)
         return function() return arrays(n.run(graph, {}), #n.outputs) end
     end
-    return unpack(np.cond(scalar(n, condition), branch(yes), branch(no)), 1, #n.outputs)
+    local ok, results = pcall(np.cond, scalar(n, condition), branch(yes), branch(no))
+    if ok then return unpack(results, 1, #n.outputs) end
+    local hint = ("\n  (%s has a condition that is not known while it is recorded, so both of its branches are. Where an "
+        .. "input decides, np.jit(f, {static={…}}) with that input's place takes one branch)"):format(n:title())
+    if type(results) == "table" and results.problem then
+        results.problem = results.problem .. hint
+    else
+        results = tostring(results) .. hint
+    end
+    error(results, 0)
 end
 
 ops.If = { attrs = "then_branch else_branch", any = true, run = if_ }
