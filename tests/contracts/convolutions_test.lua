@@ -211,16 +211,25 @@ of("np.nn.max_unpool", {
 })
 for _, kind in ipairs { "avg", "max" } do
     of(("np.nn.adaptive_%s_pool"):format(kind), {
-        args = { "x" }, accepts = "floats i32 u8", gives = kind == "max" and "same" or nil, within = SUMS,
+        args = { "x" }, accepts = "floats i32 u8", gives = kind == "max" and { "same", "i32" } or nil, within = SUMS,
         divided = SUMS,
         shapes = { { { 1, 5, 2 } }, { { 2, 4, 3, 1 } }, { { 1, 3, 2, 2, 2 } } },
-        options = { { extents = 2 }, { extents = 1 }, { extents = 3, layout = "first" } },
+        options = { { extents = 2 }, { extents = 1 }, { extents = 3, layout = "first" },
+                    kind == "max" and { extents = 2, return_indices = true } or nil },
         call = function(f, o, x)
             local given, letters = options_of(o, "extents"), ("DHW"):sub(-(x.ndim - 2))
             if o.layout then given.layout = "NC" .. letters end
             return turned(o, x, nil, function(y) return f(y, o.extents, given) end)
         end,
-        oracle = ("adaptive_pool(x, %q, o['extents'])"):format(kind),
+        oracle = ("adaptive_pool(x, %q, o['extents'], o.get('return_indices', False))"):format(kind),
+        also = { [("np.nn.adaptive_%s_pool: the first of equal elements"):format(kind)] = function()
+            local x = np.array { { 1, 5, 5, 2 }, { 5, 0, 1, 1 }, { 2, 2, 7, 7 }, { 0, 7, 7, 1 } }:reshape(1, 4, 4, 1)
+            local _, at = nn.adaptive_max_pool(x, { 2, 3 }, { return_indices = true })
+            check.equal(at:reshape(2, 3):totable(), { { 1, 1, 2 }, { 13, 10, 10 } }) -- PyTorch's
+            local turned_x = np.moveaxis(x, -1, 1)
+            local _, first = nn.adaptive_max_pool(turned_x, { 2, 3 }, { return_indices = true, layout = "NCHW" })
+            check.equal(first:ravel():totable(), at:ravel():totable())
+        end },
         refuses = { { "extents", function() nn.adaptive_max_pool(np.ones { 1, 4, 1 }, 0) end } },
     })
 end

@@ -142,6 +142,19 @@ of("np.nn.nll_loss", {
     call = along, oracle = "nll_loss(x, labels, o)", also = labels_tests(nn.nll_loss),
     without = { numbers = "labels are integers, and a table of log probabilities is refused" },
 })
+of("np.nn.multi_margin_loss", {
+    args = TABLE, accepts = "floats ints bool", shapes = LABELLED,
+    options = { {}, { reduction = "none" }, { reduction = "sum", margin = 0.5 }, { p = 2, weight = { 0.5, 1, 2 } },
+                { axis = 0 } },
+    call = along, oracle = "multi_margin_loss(x, labels, o)",
+    without = { numbers = "labels are integers, and a table of scores is refused" },
+    refuses = { { "p", function()
+                    nn.multi_margin_loss(np.ones { 1, 2 }, np.zeros({ 1 }, { dtype = "i32" }), { p = -1 })
+                end },
+                { "a label is 2, and there are 2 classes", function()
+                    nn.multi_margin_loss(np.ones { 1, 2 }, np.array({ 2 }, { dtype = "i32" }))
+                end } },
+})
 of("np.nn.accuracy", {
     args = TABLE, accepts = "floats ints bool", shapes = { { { 4, 3 }, { 4 } }, { { 3 }, {} }, { { 0, 3 }, { 0 } } },
     oracle = "(np.argmax(x, -1) == labels).mean()", gives = "f32",

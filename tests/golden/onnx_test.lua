@@ -272,8 +272,8 @@ check.test("a branch that an input chooses", function()
     check.equal(chosen(params, a, true):totable(), { 0, 2, 4, 6 })
     check.equal(chosen(params, a[{ { 1, 4 } }], false):totable(), { 1, 2, 3 })
     check.equal(np.jit(f)(params, a[{ { 0, 3 } }], np.array(true)):totable(), { 0, 2, 4 })
-    check.raises(function() np.jit(f)(params, a, np.array(true)) end,
-                 "np.reshape: .*node 'decides' %(If, opset 20%) has a condition that is not known .*np.jit%(f, {static=")
+    check.raises(function() np.jit(f)(params, a, np.array(true)) end, "np.reshape: .*node 'decides' %(If, opset 20%) "
+                 .. "has a condition that is not known .*np.jit%(f, {static=")
 end)
 
 local function contents(path)

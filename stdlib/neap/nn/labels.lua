@@ -42,6 +42,7 @@ end
 -- ---- Losses ---------------------------------------------------------------------------------------------------------
 
 local known = { reduction = true, weight = true, ignore_index = true, label_smoothing = true, axis = true }
+local known_of_margin = { reduction = true, weight = true, axis = true, p = true, margin = true }
 local known_of_nll = { reduction = true, weight = true, ignore_index = true, axis = true }
 
 --- Scores x with their classes along the last axis, whichever option `axis` says.
@@ -167,6 +168,38 @@ return function(nn, reduced)
         labels = coerce(name, 2, labels)
         check_labels(name, x, labels, "log_p")
         return labelled_loss(name, x, 0, labels, given, known_of_nll, half)
+    end
+
+    --- np.nn.multi_margin_loss(x, labels, {p=1, margin=1, reduction="mean", weight=…, axis=-1}): scores (…, n), integer
+    -- labels of shape (…): the mean of the sums of max(0, margin - x[label] + x[k])^p / n over the other classes k, as
+    -- in PyTorch. A label that is no class is an error; in a program, where values are not known, its loss is NaN.
+    --- p: the power, a number from 0 up
+    --- margin: by how much a label's score is to be above those of the others
+    --- weight: an array or a table of n numbers, by which the losses of classes count
+    --- > np.nn.multi_margin_loss(np.array{{0.1, 0.2, 0.4, 0.8}}, np.array({3}, {dtype="i32"}))
+    -- 0.325
+    function nn.multi_margin_loss(x, labels, given)
+        local name = "nn.multi_margin_loss"
+        local o = options(name, given, known_of_margin)
+        local half
+        x, half = operands.floats(name, 1, x)
+        x = classes_last(name, x, given, known_of_margin)
+        labels = coerce(name, 2, labels)
+        check_labels(name, x, labels, "x")
+        local n = shape_of(x)[core.ndim(x)]
+        local p = core.plain(o.p == nil and 1 or o.p)
+        local margin = core.plain(o.margin == nil and 1 or o.margin)
+        if type(p) ~= "number" or p ~= p or p < 0 then bad_argument(name, nil, "p", "a number from 0 up", o.p) end
+        if type(margin) ~= "number" then bad_argument(name, nil, "margin", "a number", o.margin) end
+        local out, weight = strays(name, labels, n), weights(name, o.weight, x, n)
+        local chosen = np.equal(np.expand_dims(labels, -1), create.iota(n, core.dtype_codes.i32))
+        local function of_label(values) return np.sum(np.where(chosen, values, 0), { axis = -1, keepdims = true }) end
+        local each = np.maximum(margin - of_label(x) + x, 0)
+        if p ~= 1 then each = np.pow(each, p) end
+        if weight then each = each * of_label(weight) end
+        local loss = np.sum(np.where(chosen, 0, each), { axis = -1 }) / n
+        if out then loss = np.where(out, 0 / 0, loss) end
+        return reduced(name, loss, given, known_of_margin, half)
     end
 
     --- np.nn.accuracy(logits, labels): the fraction of labels that are the argmax over the last axis of logits; 0-d

@@ -234,29 +234,30 @@ local function divided(extent, n)
     return { at = np.array(at, { dtype = "i32" }), kept = np.array(kept), count = np.array(count), size = size }
 end
 
---- Pools each spatial axis in turn: reduce(windows, axis, how many elements they have), where what does not count is
--- `fill`.
-local function adaptive(name, x, extents, given, fill, reduce)
-    local o = options(name, given, { layout = true })
+--- The windows of spatial axis k, from 1, of images x with channels last, as a new axis behind it, where what does not
+-- count is `fill`; and `parts`, as divided gives them, beside these: `at` and `kept`, and `count` beside the result.
+local function adaptive_windows(name, x, k, extent, fill)
+    local dims, around, along = shape_of(x), {}, {}
+    if core.is_size(dims[k + 1]) or dims[k + 1] == 0 then
+        raise(name, "the extents of spatial axes must be known and above 0, got shape %s", shape_text(dims))
+    end
+    local parts = divided(dims[k + 1], extent)
+    for axis = 1, #dims + 1 do
+        around[axis] = axis == k + 1 and extent or axis == k + 2 and parts.size or 1
+        along[axis] = axis == k + 1 and extent or 1
+    end
+    along[#along] = nil
+    local all = np.take(x, parts.at, { axis = k })
+    local beside = { at = shape.reshape(parts.at, around), count = shape.reshape(parts.count, along), table = parts.at }
+    return np.where(shape.reshape(parts.kept, around), all, fill), beside
+end
+
+--- The images of an adaptive pool with channels last, how many spatial axes there are, whether channels came first,
+-- and the extents of the result.
+local function adaptive_images(name, x, extents, o)
     local n, first
     x, n, first = spatial.images(name, x, o.layout)
-    extents = spatial.per_axis(name, "extents", extents, n, nil, 1)
-    for k = 1, n do
-        local dims = shape_of(x)
-        if core.is_size(dims[k + 1]) or dims[k + 1] == 0 then
-            raise(name, "the extents of spatial axes must be known and above 0, got shape %s", shape_text(dims))
-        end
-        local parts, around, along = divided(dims[k + 1], extents[k]), {}, {}
-        for axis = 1, #dims + 1 do
-            around[axis] = axis == k + 1 and extents[k] or axis == k + 2 and parts.size or 1
-            along[axis] = axis == k + 1 and extents[k] or 1
-        end
-        along[#along] = nil
-        local all = np.take(x, parts.at, { axis = k })
-        x = reduce(np.where(shape.reshape(parts.kept, around), all, fill), { axis = k + 1 },
-                   shape.reshape(parts.count, along))
-    end
-    return first and np.moveaxis(x, -1, 1) or x
+    return x, n, first, spatial.per_axis(name, "extents", extents, n, nil, 1)
 end
 
 --- np.nn.adaptive_avg_pool(x, extents, {layout="NHWC"}): the means of windows that divide each spatial axis into so
@@ -265,22 +266,44 @@ end
 --- > np.nn.adaptive_avg_pool(np.arange(5):reshape(1, 5, 1), 2):ravel()
 -- [1. 3.]
 local function adaptive_avg_pool(x, extents, given)
-    local half
-    x, half = operands.floats("nn.adaptive_avg_pool", 1, x)
-    return operands.narrow(adaptive("nn.adaptive_avg_pool", x, extents, given, 0, function(all, along, count)
-        return np.sum(all, along) / count
-    end), half)
+    local name = "nn.adaptive_avg_pool"
+    local o = options(name, given, { layout = true })
+    local floats, half = operands.floats(name, 1, x)
+    local y, n, first, places = adaptive_images(name, floats, extents, o)
+    for k = 1, n do
+        local all, beside = adaptive_windows(name, y, k, places[k], 0)
+        y = np.sum(all, { axis = k + 1 }) / beside.count
+    end
+    return operands.narrow(first and np.moveaxis(y, -1, 1) or y, half)
 end
 
---- np.nn.adaptive_max_pool(x, extents, {layout="NHWC"}): the largest elements of the windows of
+--- np.nn.adaptive_max_pool(x, extents, {layout="NHWC", return_indices=false}): the largest elements of the windows of
 -- np.nn.adaptive_avg_pool. Equal largest elements share the gradient.
+--- return_indices: true: a second result, i32: where the first largest one lies in the spatial axes, flattened
 --- > np.nn.adaptive_max_pool(np.arange(5):reshape(1, 5, 1), 2):ravel()
 -- [2 4]
 local function adaptive_max_pool(x, extents, given)
-    x = core.coerce("nn.adaptive_max_pool", 1, x)
-    return adaptive("nn.adaptive_max_pool", x, extents, given, least(core.dtype_of(x)), function(all, along)
-        return np.max(all, along)
-    end)
+    local name = "nn.adaptive_max_pool"
+    local o = options(name, given, { layout = true, return_indices = true })
+    x = core.coerce(name, 1, x)
+    local fill = least(core.dtype_of(x))
+    local y, n, first, places = adaptive_images(name, x, extents, o)
+    local indices, stride = nil, 1
+    for k = n, 1, -1 do -- the last axis first: of equal elements the first one in the order of memory is left
+        local extent = shape_of(y)[k + 1]
+        local all, beside = adaptive_windows(name, y, k, places[k], fill)
+        if o.return_indices then
+            local best = np.argmax(all, { axis = k + 1, keepdims = true })
+            local own = shape.broadcast_to(beside.at, shape_of(all)) * stride
+            if indices then own = own + np.take(indices, beside.table, { axis = k }) end
+            indices = np.squeeze(np.take_along_axis(own, best, { axis = k + 1 }), { axis = k + 1 })
+            stride = stride * extent
+        end
+        y = np.max(all, { axis = k + 1 })
+    end
+    local function turned(result) return first and np.moveaxis(result, -1, 1) or result end
+    if o.return_indices then return turned(y), turned(indices) end
+    return turned(y)
 end
 
 -- ---- For np.nn.Sequential -------------------------------------------------------------------------------------------

@@ -44,8 +44,8 @@ local function if_(n, condition)
     end
     local ok, results = pcall(np.cond, scalar(n, condition), branch(yes), branch(no))
     if ok then return unpack(results, 1, #n.outputs) end
-    local hint = ("\n  (%s has a condition that is not known while it is recorded, so both of its branches are. Where an "
-        .. "input decides, np.jit(f, {static={…}}) with that input's place takes one branch)"):format(n:title())
+    local hint = ("\n  (%s has a condition that is not known while it is recorded, so both of its branches are. Where "
+        .. "an input decides, np.jit(f, {static={…}}) with that input's place takes one branch)"):format(n:title())
     if type(results) == "table" and results.problem then
         results.problem = results.problem .. hint
     else

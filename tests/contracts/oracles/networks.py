@@ -63,6 +63,16 @@ def nll_loss(x, labels, o):
     return F.nll_loss(class_axis(x), T(labels).long(), **label_options(o))
 
 
+def multi_margin_loss(x, labels, o):
+    """PyTorch's, but NaN stays NaN, and the mean of nothing is one."""
+    x, n, labels = np.asarray(x, float), x.shape[-1], labels.astype(int)
+    own = np.take_along_axis(x, labels[..., None], -1)
+    each = np.maximum(o.get("margin", 1) - own + x, 0) ** o.get("p", 1)
+    if "weight" in o:
+        each = each * np.asarray(o["weight"], float)[labels][..., None]
+    return reduced(np.where(np.arange(n) == labels[..., None], 0, each).sum(-1) / n, o)
+
+
 def standardized(x, axis, epsilon):
     """x with mean 0 and variance 1 along axes."""
     off = x - x.mean(axis, keepdims=True)
@@ -231,8 +241,12 @@ def max_unpool(x, at, o):
     return last((F.max_unpool1d, F.max_unpool2d)[n - 1](first(x).double(), first(at).long(), 2, output_size=size))
 
 
-def adaptive_pool(x, kind, n):
-    return last(getattr(F, f"adaptive_{kind}_pool{x.ndim - 2}d")(first(x).double(), n))
+def adaptive_pool(x, kind, n, indices):
+    pool = getattr(F, f"adaptive_{kind}_pool{x.ndim - 2}d")
+    if not indices:
+        return last(pool(first(x).double(), n))
+    values, at = pool(first(x).double(), n, return_indices=True)
+    return last(values), last(at)
 
 
 def lowest(x):
