@@ -338,7 +338,8 @@ of("np.nn.MultiHeadAttention", {
     args = { "x", "c", "q", "k", "v", "w", "b" }, accepts = "floats", gives = "same",
     shapes = { { { 3, 4 }, { 2, 4 }, SQUARE, SQUARE, SQUARE, SQUARE, { 4 } },
                { { 2, 3, 4 }, { 2, 3, 4 }, SQUARE, SQUARE, SQUARE, SQUARE, { 4 } } },
-    options = { {}, { context = true }, { mask = true }, { bias = false }, { features = 4 } },
+    options = { {}, { context = true }, { mask = true }, { bias = false }, { features = 4 }, { is_causal = true },
+                { kv_heads = 1 }, { is_causal = true, kv_heads = 1, mask = true } },
     call = function(f, o, x, c, q, k, v, w, b)
         local block = layer(function(given) return f(2, given) end, o, "context", "mask")
         local bias, mask = o.bias ~= false and b or nil, nil
@@ -347,19 +348,30 @@ of("np.nn.MultiHeadAttention", {
             mask = np.tri(n, n, { dtype = "bool" }):logical_and(np.arange(n):reshape(n, 1):gt(0)) -- the first sees none
         end
         local function dense(matrix) return { w = matrix, b = bias } end
-        local params = { query = dense(q), key = dense(k), value = dense(v), out = dense(w) }
+        local function half(matrix) -- of the one head that keys and values have
+            if not o.kv_heads then return dense(matrix) end
+            return { w = matrix[{ {}, { 0, 2 } }], b = bias and bias[{ { 0, 2 } }] }
+        end
+        local params = { query = dense(q), key = half(k), value = half(v), out = dense(w) }
         return block(params, x, o.context and c or nil, mask)
     end,
     oracle = "multi_head(x, c, q, k, v, w, b, o)", unseen = UNSEEN,
     within = LAYERS, vmapped = LAYERS, divided = LAYERS,
     without = { numbers = "parameters are arrays", special = "one element that is not finite makes all so" },
-    refuses = { { "bools", function()
+    refuses = { { "option 'kv_heads' must divide the 4 heads, got 3", function()
+        nn.MultiHeadAttention(4, { kv_heads = 3 })
+    end }, { "bools", function()
         local block, x = nn.MultiHeadAttention(1), np.ones { 2, 2 }
         block(block:init(np.random.key(0), x), x, nil, np.array { { 0, -math.huge }, { 0, 0 } })
     end } },
     also = {
         ["np.nn.MultiHeadAttention: dtype"] = makes(function(o) return nn.MultiHeadAttention(2, o) end,
                                                     np.ones { 3, 4 }),
+        ["np.nn.MultiHeadAttention: shapes of shared heads"] = function()
+            local params = nn.MultiHeadAttention(4, { kv_heads = 2 }):init(np.random.key(0), np.ones { 3, 8 })
+            check.equal({ params.query.w.shape, params.key.w.shape, params.value.b.shape, params.out.w.shape },
+                        { { 8, 8 }, { 8, 4 }, { 4 }, { 8, 8 } })
+        end,
         ["np.nn.MultiHeadAttention: a row that sees no key has gradients"] = function()
             local block, x = nn.MultiHeadAttention(1), np.random.normal(np.random.key(3), { 3, 4 })
             local params = block:init(np.random.key(0), x)

@@ -292,23 +292,32 @@ return function(nn)
         return shape.reshape(x, dims)
     end
 
-    --- np.nn.MultiHeadAttention(heads, {features=…, bias=true, dtype="f32"}) -> block: layer(params, x, context, mask):
-    -- attention of x, shape (…, n, d), to context, (…, m, d), x itself without one (Vaswani et al., 2017): softmax(q k
-    -- / sqrt(size)) v for each head, where q, k, v are dense layers of `features` (those of x, unless given), a
-    -- multiple of heads; then a dense layer of d outputs. mask, bools, broadcasts to (…, heads, n, m): false hides; a
-    -- row that hides all counts all alike. Scores and softmax of halves are f32.
+    --- np.nn.MultiHeadAttention(heads, {features=…, kv_heads=heads, is_causal=false, bias=true, dtype="f32"}) -> block:
+    -- layer(params, x, context, mask): attention of x, shape (…, n, d), to context, (…, m, d), x itself without one
+    -- (Vaswani et al., 2017): softmax(q k / sqrt(size)) v for each head, where q, k, v are dense layers of `features`
+    -- (those of x, unless given), a multiple of heads; then a dense layer of d outputs. mask, bools, broadcasts to (…,
+    -- heads, n, m): false hides; a row that hides all counts all alike. Scores and softmax of halves are f32.
     -- Parameters {query, key, value, out}, those of np.nn.Dense.
     --- features: of queries, keys and values together; those of x without it
+    --- kv_heads: of keys and values, each for as many neighbours of the queries' (Ainslie et al., 2023)
+    --- is_causal: true: a place of x sees no place of context behind its own
     --- bias: false: the dense layers have none
     --- > layer = np.nn.MultiHeadAttention(2)
     --- > layer(layer:init(np.random.key(0), np.ones{3, 4}), np.ones{3, 4}):dim(1)
     -- 4
     function nn.MultiHeadAttention(heads, given)
         heads = core.integer("nn.MultiHeadAttention", 1, "heads", heads)
-        local o = options("nn.MultiHeadAttention", given, { features = true, bias = true, dtype = true })
+        local o = options("nn.MultiHeadAttention", given, { features = true, bias = true, dtype = true, kv_heads = true,
+                                                            is_causal = true })
         local known = { bias = o.bias, dtype = o.dtype }
+        local shared = core.integer("nn.MultiHeadAttention", nil, "kv_heads", o.kv_heads == nil and heads or o.kv_heads,
+                                    1)
+        if heads % shared ~= 0 then
+            raise("nn.MultiHeadAttention", "option 'kv_heads' must divide the %d heads, got %d", heads, shared)
+        end
         return block.new {
-            name = "nn.MultiHeadAttention", heads = heads, features = o.features, dense = known,
+            name = "nn.MultiHeadAttention", heads = heads, kv_heads = shared, features = o.features, dense = known,
+            is_causal = o.is_causal,
             init = function(self, key, x, context)
                 local d = features_of("nn.MultiHeadAttention", x)
                 local features, keys = self.features or d, np.random.split(key, 4)
@@ -316,9 +325,10 @@ return function(nn)
                     raise("nn.MultiHeadAttention", "features must be a multiple of heads, %d, got %d", heads, features)
                 end
                 local from = context ~= nil and features_of("nn.MultiHeadAttention", context) or d
+                local thin = features / heads * shared
                 return { query = nn.Dense(d, features, known):init(keys[0]),
-                         key = nn.Dense(from, features, known):init(keys[1]),
-                         value = nn.Dense(from, features, known):init(keys[2]),
+                         key = nn.Dense(from, thin, known):init(keys[1]),
+                         value = nn.Dense(from, thin, known):init(keys[2]),
                          out = nn.Dense(features, d, known):init(keys[3]) }
             end,
             forward = function(self, params, x, context, mask)
@@ -326,14 +336,17 @@ return function(nn)
                     bad_argument("nn.MultiHeadAttention", 1, "params", "what layer:init(key, x) returned", params)
                 end
                 local from = context == nil and x or context
-                local function heads_of(part, input)
-                    return split_heads(nn.dense(input, params[part].w, params[part].b), self.heads)
+                local function heads_of(part, input, count)
+                    local all = split_heads(nn.dense(input, params[part].w, params[part].b), count)
+                    return count == self.heads and all or np.repeat_(all, self.heads / count, { axis = -3 })
                 end
-                local q, k, v = heads_of("query", x), heads_of("key", from), heads_of("value", from)
+                local q = heads_of("query", x, self.heads)
+                local k, v = heads_of("key", from, self.kv_heads), heads_of("value", from, self.kv_heads)
+                local seen = self.is_causal and np.tri(x:dim(-2), from:dim(-2), { dtype = "bool" }) or nil
                 local half
                 half, q, k, v = operands.floats_all("nn.MultiHeadAttention", nil, 3, q, k, v)
                 local scores = np.matmul(q / math.sqrt(q:dim(-1)), np.swapaxes(k, -1, -2))
-                scores = attention.masked("nn.MultiHeadAttention", scores, mask)
+                scores = attention.masked("nn.MultiHeadAttention", scores, mask, seen)
                 local y = operands.narrow(np.matmul(np.softmax(scores, { axis = -1 }), v), half)
                 return nn.dense(join_heads(y), params.out.w, params.out.b)
             end,

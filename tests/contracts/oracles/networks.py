@@ -170,10 +170,14 @@ def multi_head(x, c, q, k, v, w, b, o):
         return np.swapaxes(y.reshape(y.shape[:-1] + (2, 2)), -2, -3)
 
     queries, keys, values = heads(x @ q + bias), heads(source @ k + bias), heads(source @ v + bias)
+    if "kv_heads" in o:
+        keys, values = (np.repeat(y[..., :1, :, :], 2, -3) for y in (keys, values))
     scores = queries @ np.swapaxes(keys, -1, -2) / np.sqrt(2)
     if o.get("mask"):
         n = np.arange(scores.shape[-2])[:, None]
         scores = np.where((n >= np.arange(scores.shape[-1])) & (n > 0), scores, -1e300)
+    if o.get("is_causal"):
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -1e300)
     y = np.swapaxes(scipy.special.softmax(scores, -1) @ values, -2, -3)
     return y.reshape(y.shape[:-2] + (4,)) @ w + bias
 
