@@ -351,6 +351,8 @@ product("vector by matrix, 1024x1024", { 1024 }, { 1024, 1024 })
 product("dot, 1e6", { 1e6 }, { 1e6 })
 product("matmul, 128x784x256", { 128, 784 }, { 784, 256 })
 product("matmul, 64x128x512", { 64, 128 }, { 128, 512 })
+product("matmul, 20x512x8192", { 20, 512 }, { 512, 8192 }) -- scores of a vocabulary
+product("matmul, 64x512x8192", { 64, 512 }, { 512, 8192 })
 add { group = "products", name = "matmul, transposed 784x128x256", inputs = normals({ 128, 784 }, { 128, 256 }),
       lua = function(a, b) return a.T:matmul(b) end, numpy = "x.T @ y", torch = "x.T @ y", jax = "x.T @ y" }
 
