@@ -21,6 +21,7 @@ local options, fail = np.argparse(arg, {
     { "batch", 64, "images of one step", min = 1 },
     { "lr", 0.002, "highest learning rate of AdamW; it rises over 5 % of the steps, then falls as a cosine", min = 0 },
     { "smoothing", 0.1, "share of a label that all classes have", min = 0, max = 1 },
+    { "move", true, "moves no images while training" },
     { "flip", true, "mirrors no images while training" },
     { "seed", 0, "of parameters, order and changes of images", min = 0 },
     { "checkpoint", nil, "folder in which parameters are saved after each epoch" },
@@ -113,7 +114,8 @@ end
 local function augment(x, key)
     local keys = np.random.split(key, 2)
     if options.flip then x = np.data.random_flip(keys[0], x) end
-    return np.data.random_crop(keys[1], x, { height, width }, { padding = 2 })
+    if options.move then x = np.data.random_crop(keys[1], x, { height, width }, { padding = 2 }) end
+    return x
 end
 
 -- ---- Training -------------------------------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ check.test("folders of images", function()
     end
     local picture = folder .. "/curves.png"
     local status, out, err = process.run_neap { "scripts/classify_images.lua", "--data", folder, "--batch", "4",
-                                                "--epochs", "1", "--model", "mlp", "--no-flip", "--plot", picture }
+                                                "--epochs", "1", "--model", "mlp", "--no-flip", "--no-move", "--plot",
+                                                picture }
     check.equal({ status, err }, { 0, "" })
     check.ok(out:find("12 images of 16x16 for training, 4 for testing; 4 classes;", 1, true), out)
     check.ok(np.io.load_image(picture).shape[1] > 100, "a picture")
