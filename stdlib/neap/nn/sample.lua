@@ -101,8 +101,8 @@ local sample_options = { method = true, padding = true, align_corners = true, la
 
 --- np.nn.grid_sample(x, grid, {method="linear", padding="zeros", align_corners=false, layout="NHWC"}): images x at the
 -- places of a grid (batch, new spatial axes…, n), as PyTorch's: the n coordinates of a place are (x, y) or (x, y, z),
--- the last spatial axis first, and go from -1 to 1 over each axis; 1 to 3 spatial axes. Coordinates that are NaN are
--- outside. Of integers the result is f32.
+-- the last spatial axis first, and go from -1 to 1 over each axis; 1 to 3 spatial axes. A coordinate that is NaN gives
+-- NaN, but of "nearest" it is outside. Of integers the result is f32.
 --- method: "linear" ("bilinear"), "nearest" or "cubic" ("bicubic")
 --- padding: what is outside: "zeros", "border" (the nearest element) or "reflection"
 --- > x = np.arange(3):reshape(1, 1, 3, 1)
