@@ -17,7 +17,6 @@
  */
 #include "engine/libs/product.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -102,26 +101,25 @@ static double work_of(const engine_product *x) {
     return (double)x->m * (double)x->n * (double)x->k;
 }
 
-/* The grid of at least so many tiles, if there are such, whose tiles read the least together: all of b for each row of
- * tiles, all of a for each column. */
+/* The grid of about so many tiles with the shortest edges: what a tile reads is proportional to their sum. */
 static void choose_grid(product *p) {
     const engine_product *x = &p->matrix;
-    double wanted = work_of(x) / TILE_WORK, best = INFINITY;
-    int64_t parts = wanted < 1 ? 1 : wanted > TILES ? TILES : (int64_t)wanted;
+    double wanted = work_of(x) / TILE_WORK;
+    int64_t parts = wanted < 1 ? 1 : wanted > TILES ? TILES : (int64_t)wanted, best = INT64_MAX;
     for (int64_t down = 1; down <= parts; down++) {
         int64_t least = ceil_div(x->m, p->loops->tile_rows), across = ceil_div(parts, down);
         int64_t tile_m = edge_of(x->m, down > least ? down : least, ROW_STEP);
         least = ceil_div(x->n, TILE_COLUMNS);
         int64_t tile_n = edge_of(x->n, across > least ? across : least, COLUMN_STEP);
-        const int64_t rows = ceil_div(x->m, tile_m), columns = ceil_div(x->n, tile_n);
-        if (rows * columns < parts && down < parts && best < INFINITY)
+        if (ceil_div(x->m, tile_m) * ceil_div(x->n, tile_n) < parts && down < parts && best < INT64_MAX)
             continue;
-        const double read = (double)rows * (double)x->n + (double)columns * (double)x->m;
-        if (read < best) {
-            best = read;
+        if (tile_m + tile_n < best) {
+            best = tile_m + tile_n;
             p->tile_m = tile_m;
             p->tile_n = tile_n;
         }
+        if (across <= least) /* enough tiles, as wide as may be: with more rows of them b would only be read again */
+            break;
     }
     p->rows = ceil_div(x->m, p->tile_m);
     p->columns = ceil_div(x->n, p->tile_n);
