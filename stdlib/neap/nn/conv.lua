@@ -85,9 +85,6 @@ local function check_kernel(name, x, w, n, groups)
     return extents_of(dims, n, 1)
 end
 
---- Whether an extent is 1 and known to be: not a declared size.
-local function is_one(extent) return type(extent) == "number" and extent == 1 end
-
 --- The convolution that np.name computes, with the options o of np.nn.conv.
 local function convolved(name, x, w, o)
     local n, first
@@ -113,12 +110,8 @@ local function convolved(name, x, w, o)
         x = surround(x, 0, low, high, gaps)
         for k = 1, n do low[k], high[k] = 0, 0 end
     end
-    -- Libraries take longer where the last of several axes has one place: without that axis it is the same.
-    local thin = n > 1 and is_one(extents[n]) and is_one(kernel[n]) and low[n] == 0 and high[n] == 0
-    if thin then x, w, n = np.squeeze(x, { axis = n }), np.squeeze(w, { axis = n - 1 }), n - 1 end
     local y = whole and integer_conv(x, w, n, groups, strides, dilation)
               or record_conv(x, w, n, groups, strides, low, high, dilation)
-    if thin then y = np.expand_dims(y, -2) end
     return first and np.moveaxis(y, -1, 1) or y
 end
 
