@@ -25,7 +25,7 @@ VM_INLINE double vm_erfc_f64(double x) {
     const double a = vm_abs_f64(x), limited = a < 28 ? a : 28;
     const double tail = vm_exp_of_square(limited, 200) * vm_erfcx_tail(limited) * 0x1p-200;
     const double far = x < 0 ? 2 - tail : tail;
-    return a >= 0.45 ? far : 1 - vm_copysign_f64(vm_erf_near_f64(a, 6), x);
+    return a >= 0.45 ? far : 1 - vm_copysign_f64(vm_erf_near_f64(a), x);
 }
 
 /* Infinite from -26.7 down. */

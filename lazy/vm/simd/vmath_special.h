@@ -15,16 +15,16 @@ VM_INLINE double vm_erfc_tail_f64(double a) {
     return vm_fma_f64(-e, low, e) * shape / (1 + 2 * a);
 }
 
-/* erf(a) for a from 0 to 0.9: a + a P(a²). For larger ones the polynomial is that of `most`. */
-VM_INLINE double vm_erf_near_f64(double a, double most) {
-    const double limited = a > most ? most : a;
+/* erf(a) for a from 0 to 0.9: a + a P(a²). Beyond it is any number; where a is large P is that of 6. */
+VM_INLINE double vm_erf_near_f64(double a) {
+    const double limited = a > 6 ? 6 : a;
     return vm_fma_f64(a, vm_poly_f64(vm_erf_f64_terms, 13, limited * limited), a);
 }
 
 /* That near 0, else 1 - erfc. */
 VM_INLINE double vm_erf_f64(double x) {
     const double a = vm_abs_f64(x), tail = vm_erfc_tail_f64(a > 6 ? 6 : a);
-    return vm_copysign_f64(a < 0.9 ? vm_erf_near_f64(a, 6) : 1 - tail, x);
+    return vm_copysign_f64(a < 0.9 ? vm_erf_near_f64(a) : 1 - tail, x);
 }
 
 /* The same near 0, else 1 - 2^P(a), for a up to 4; from there on erf is 1. */
