@@ -40,10 +40,7 @@ local mesh = np.mesh({ devices }, { "data" })
 if options.batch % devices ~= 0 then fail("a batch of %d cannot be divided by %d devices", options.batch, devices) end
 
 local function divide(...)
-    local arrays = { ... }
-    local spec = #arrays[1] % devices == 0 and P "data" or P()
-    for k, x in ipairs(arrays) do arrays[k] = np.device_put(x, mesh, spec) end
-    return unpack(arrays)
+    return unpack(np.device_put({ ... }, mesh, (...).shape[1] % devices == 0 and P "data" or P()))
 end
 
 -- ---- Data -----------------------------------------------------------------------------------------------------------
@@ -161,10 +158,8 @@ local params = np.device_put(model:init(key), mesh, P())
 local state = np.device_put(optimizer:init(params), mesh, P())
 local saved = { epoch = 0, losses = {}, accuracies = {} }
 if options.resume then
-    saved = np.io.load_checkpoint(options.checkpoint, { like = { params = params, state = state } })
-    if saved.seed ~= options.seed then
-        fail("'%s' was trained with --seed %s, not %d", options.checkpoint, tostring(saved.seed), options.seed)
-    end
+    saved = np.io.load_checkpoint(options.checkpoint, { like = { params = params, state = state,
+                                                                 seed = options.seed } })
     params, state = saved.params, saved.state
     print(("resuming after epoch %d of %s"):format(saved.epoch, options.checkpoint))
 end

@@ -140,10 +140,7 @@ end, { donate = { 1, 2, 3 } })
 local evaluate = np.jit(loss_of)
 
 local function divide(...)
-    local arrays = { ... }
-    local spec = #arrays[1] % devices == 0 and P "data" or P()
-    for k, x in ipairs(arrays) do arrays[k] = np.device_put(x, mesh, spec) end
-    return unpack(arrays)
+    return unpack(np.device_put({ ... }, mesh, (...).shape[1] % devices == 0 and P "data" or P()))
 end
 
 --- The loss of the test images, with the same noise each time.
@@ -193,11 +190,8 @@ local state = np.device_put(optimizer:init(params), mesh, P())
 local averaged = np.device_put(average:init(params), mesh, P())
 local saved = { step = 0, steps = {}, losses = {}, test = {} }
 if options.resume then
-    saved = np.io.load_checkpoint(options.checkpoint, { like = { params = params, state = state,
-                                                                 averaged = averaged } })
-    if saved.seed ~= options.seed then
-        fail("'%s' was trained with --seed %s, not %d", options.checkpoint, tostring(saved.seed), options.seed)
-    end
+    saved = np.io.load_checkpoint(options.checkpoint, { like = { params = params, state = state, averaged = averaged,
+                                                                 seed = options.seed } })
     params, state, averaged = saved.params, saved.state, saved.averaged
     print(("resuming after step %d of %s"):format(saved.step, options.checkpoint))
 end

@@ -142,10 +142,7 @@ local examples = { train_first[1], train_first[2], train_second[1], train_second
 -- ---- Training -------------------------------------------------------------------------------------------------------
 
 local function divide(...)
-    local arrays = { ... }
-    local spec = #arrays[1] % devices == 0 and P "data" or P()
-    for k, x in ipairs(arrays) do arrays[k] = np.device_put(x, mesh, spec) end
-    return unpack(arrays)
+    return unpack(np.device_put({ ... }, mesh, (...).shape[1] % devices == 0 and P "data" or P()))
 end
 
 local per_epoch = np.data.count(count, options.batch, { drop_last = true })
@@ -187,10 +184,8 @@ end
 
 local saved = { epoch = 0, losses = {} }
 if options.resume then
-    saved = np.io.load_checkpoint(options.checkpoint, { like = { params = params, state = state } })
-    if saved.seed ~= options.seed then
-        fail("'%s' was tuned with --seed %s, not %d", options.checkpoint, tostring(saved.seed), options.seed)
-    end
+    saved = np.io.load_checkpoint(options.checkpoint, { like = { params = params, state = state,
+                                                                 seed = options.seed } })
     params, state = saved.params, saved.state
     print(("resuming after epoch %d of %s"):format(saved.epoch, options.checkpoint))
 end

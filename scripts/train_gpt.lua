@@ -208,10 +208,8 @@ local params = np.device_put(init(keys[0]), mesh, P())
 local state = np.device_put(optimizer:init(params), mesh, P())
 local saved = { step = 0, steps = {}, losses = {}, bits = {} }
 if options.resume then
-    saved = np.io.load_checkpoint(options.checkpoint, { like = { params = params, state = state } })
-    if saved.seed ~= options.seed then
-        fail("'%s' was trained with --seed %s, not %d", options.checkpoint, tostring(saved.seed), options.seed)
-    end
+    saved = np.io.load_checkpoint(options.checkpoint, { like = { params = params, state = state,
+                                                                 seed = options.seed } })
     params, state = saved.params, saved.state
     print(("resuming after step %d of %s"):format(saved.step, options.checkpoint))
 end

@@ -94,7 +94,7 @@ check.test("like another tree", function()
         for key, value in pairs(others or {}) do like[key] = value end
         return np.io.load_checkpoint(folder, { like = like })
     end
-    local got = load({ w = w, list = { np.zeros(2) }, bias = {} }, { epoch = 0 })
+    local got = load({ w = w, list = { np.zeros(2) }, bias = {} }, { epoch = 3, name = "a" })
     check.equal({ got.params.w.sharding == w.sharding, got.params.w:totable()[2][1] }, { true, 3 })
     check.equal({ got.epoch, got.name, got.params.list[1].sharding }, { 3, "a" })
     local function differs(message, ...)
@@ -105,16 +105,18 @@ check.test("like another tree", function()
             { w = np.zeros({ 4, 2 }, { dtype = "i32" }), list = { np.zeros(2) }, bias = {} })
     differs("at 'params%.w', where option 'like' has f32 of shape %(4, 3%)",
             { w = np.zeros { 4, 3 }, list = { np.zeros(2) }, bias = {} })
-    differs("has f32 of shape %(2,%) at 'params%.list%[1%]', where option 'like' has nothing",
+    differs("has f32 of shape %(2,%) at 'params%.list%[1%]', where option 'like' has nothing %(nil%)",
             { w = w, list = {}, bias = {} })
-    differs("has nothing at 'params%.list%[2%]', where option 'like' has f32",
+    differs("has nothing %(nil%) at 'params%.list%[2%]', where option 'like' has f32",
             { w = w, list = { np.zeros(2), np.zeros(2) }, bias = {} })
-    differs("has a table at 'params%.bias', where option 'like' has a number",
+    differs("has a table at 'params%.bias', where option 'like' has the number 1",
             { w = w, list = { np.zeros(2) }, bias = 1 })
-    differs("has nothing at 'state', where option 'like' has a table", { w = w, list = { np.zeros(2) }, bias = {} },
+    differs("has nothing %(nil%) at 'state', where option 'like' has a table", { w = w, list = { np.zeros(2) }, bias = {} },
             { state = {} })
-    differs("has a number at 'epoch', where option 'like' has a string", { w = w, list = { np.zeros(2) }, bias = {} },
-            { epoch = "a" })
+    differs("has the number 3 at 'epoch', where option 'like' has the string \"a\"",
+            { w = w, list = { np.zeros(2) }, bias = {} }, { epoch = "a" })
+    differs("has the number 3 at 'epoch', where option 'like' has the number 4",
+            { w = w, list = { np.zeros(2) }, bias = {} }, { epoch = 4 })
     check.raises(function() np.io.load_checkpoint(folder, { like = 3 }) end, "a table of arrays")
     check.raises(function() np.io.load_checkpoint(folder, { like = {}, mesh = mesh }) end, "excludes")
     os.execute("rm -rf " .. folder)

@@ -48,16 +48,19 @@ local function too_deep(name)
     raise(name, "tables are nested more than %d deep: is there a cycle?", MAX_DEPTH)
 end
 
+--- The path of a key of the value at `path`, as np.tree.paths has it: "layers[1].w"; that of the tree itself is "".
+local function inner_path(path, key)
+    if type(key) == "number" then return path .. "[" .. key .. "]" end
+    return path == "" and key or path .. "." .. key
+end
+trees.inner_path = inner_path
+
 --- Calls visit(leaf, path) for every leaf in order. A path is like "layers[1].w"; with nil for `path` there are none.
 local function walk(name, value, visit, path, depth)
     if not is_node(value) then return visit(value, path) end
     if depth > MAX_DEPTH then too_deep(name) end
     for _, key in ipairs(keys_of(value, name)) do
-        local step = path
-        if path then
-            step = type(key) == "number" and path .. "[" .. key .. "]" or (path == "" and key or path .. "." .. key)
-        end
-        walk(name, value[key], visit, step, depth + 1)
+        walk(name, value[key], visit, path and inner_path(path, key), depth + 1)
     end
 end
 
@@ -124,11 +127,6 @@ function trees.spec(name, where, spec, texts)
     return dtype, shape
 end
 
---- The path of a key of the value at `path`.
-local function step(path, key)
-    return path .. (type(key) == "number" and "[" .. key .. "]" or "." .. tostring(key))
-end
-
 local function with_prefix(name, option, tree, prefix, path, visit, depth)
     if depth > MAX_DEPTH then too_deep(name) end
     local divided = is_node(prefix)
@@ -137,13 +135,13 @@ local function with_prefix(name, option, tree, prefix, path, visit, depth)
         return visit(tree, prefix, path)
     end
     for _, key in ipairs(divided and keys_of(prefix, name) or {}) do
-        if tree[key] == nil then raise(name, "%s names %s, which is not there", option, step(path, key)) end
+        if tree[key] == nil then raise(name, "%s names %s, which is not there", option, inner_path(path, key)) end
     end
     local copy = {}
     for _, key in ipairs(keys_of(tree, name)) do
         local inner = prefix
         if divided then inner = prefix[key] end
-        copy[key] = with_prefix(name, option, tree[key], inner, step(path, key), visit, depth + 1)
+        copy[key] = with_prefix(name, option, tree[key], inner, inner_path(path, key), visit, depth + 1)
     end
     return copy
 end

@@ -73,7 +73,7 @@ local function results_of_spec(spec, list, path, depth)
     if not trees.is_spec(spec) then
         local tree = {}
         for _, key in ipairs(trees.keys_of(spec, "callback")) do
-            local step = type(key) == "number" and path .. "[" .. key .. "]" or path .. "." .. key
+            local step = trees.inner_path(path, key)
             tree[key] = results_of_spec(spec[key], list, step, depth + 1)
         end
         return tree
@@ -125,7 +125,7 @@ local function give_results(tree, value, path)
         if tree[key] == nil then raise_bare("%s: nothing was expected at '%s'", path, tostring(key)) end
     end
     for _, key in ipairs(trees.keys_of(tree, "callback")) do
-        give_results(tree[key], value[key], type(key) == "number" and path .. "[" .. key .. "]" or path .. "." .. key)
+        give_results(tree[key], value[key], trees.inner_path(path, key))
     end
 end
 

@@ -478,7 +478,7 @@ end
 local function form_of(value)
     if getmetatable(value) == Entry then return ("%s of shape %s"):format(value.dtype, core.shape_text(value.shape)) end
     if core.is_array(value) then return ("%s of shape %s"):format(value.dtype, core.shape_text(value)) end
-    return trees.is_node(value) and "a table" or value == nil and "nothing" or "a " .. type(value)
+    return trees.is_node(value) and "a table" or core.describe(value)
 end
 
 --- Raises where a tree of entries is not of the form of `like`; entries are told where the arrays of `like` lie. At the
@@ -499,8 +499,7 @@ local function compare(name, folder, like, t, path, depth)
         for key in pairs(t) do keys[key] = true end
     end
     for _, key in ipairs(trees.keys_of(keys, name)) do
-        local inner = type(key) == "number" and ("%s[%d]"):format(path, key) or path == "" and key or path .. "." .. key
-        compare(name, folder, like[key], t[key], inner, depth + 1)
+        compare(name, folder, like[key], t[key], trees.inner_path(path, key), depth + 1)
     end
 end
 
@@ -525,9 +524,9 @@ end
 -- `shardings`, a tree of what x.sharding is, where arrays that it does not name are ordinary ones. Mesh and specs need
 -- not be those that were saved; each process reads the pieces that its devices need.
 --
--- Or `like`, a tree such as {params=params, state=state}: what it has must be in the checkpoint, with the same keys,
--- shapes and dtypes, else an error says what differs; its arrays lie as those of `like`. What else the checkpoint has
--- at the top is loaded too.
+-- Or `like`, a tree such as {params=params, state=state, seed=0}: what it has must be in the checkpoint, with the same
+-- keys, shapes and dtypes, and the same numbers, texts and booleans, else an error says what differs; its arrays lie as
+-- those of `like`. What else the checkpoint has at the top is loaded too.
 --- mesh: a mesh on which the arrays will lie
 --- specs: how they lie on it: a spec, or a tree of specs
 --- shardings: a tree of shardings, instead of mesh and specs

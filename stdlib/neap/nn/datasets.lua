@@ -11,8 +11,6 @@ local CLOTHES = { "T-shirt", "trousers", "pullover", "dress", "coat", "sandal", 
 local KINDS = { "square", "disc", "cross", "diamond" }
 local SMALLEST = 12 -- pixels of an image with a shape
 
-local function copy(list) return { unpack(list) } end
-
 return function(data)
     --- np.data.moons(key, n, {noise=0.1}) -> x, labels: n points of two interleaved half circles: x of shape (n, 2),
     -- f32, and labels 0 and 1, i32, of shape (n,).
@@ -63,7 +61,7 @@ return function(data)
         for k = 2, #KINDS do inside = np.where(np.equal(kind, k - 1), shapes[k], inside) end
         local grain = np.random.uniform(keys[2], { n, size, size })
         local pixels = np.floor((inside * (1 - noise) + grain * noise) * 255)
-        return np.expand_dims(np.astype(pixels, "u8"), -1), labels, copy(KINDS)
+        return np.expand_dims(np.astype(pixels, "u8"), -1), labels, core.copy_list(KINDS)
     end
 
     --- np.data.fashion_mnist(part, {path=…}) -> images, labels, names: the images of clothes of Fashion-MNIST (Xiao,
@@ -92,6 +90,6 @@ return function(data)
             raise(name, "'%s' has an array of shape %s, and the labels one of shape %s; images and a label for each "
                   .. "are expected", path, core.shape_text(images), core.shape_text(labels))
         end
-        return np.expand_dims(images, -1), np.astype(labels, "i32"), copy(CLOTHES)
+        return np.expand_dims(images, -1), np.astype(labels, "i32"), core.copy_list(CLOTHES)
     end
 end

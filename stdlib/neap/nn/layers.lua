@@ -60,8 +60,7 @@ return function(nn)
             end,
             forward = function(_, params, x)
                 check_params("nn.Dense", params, "w")
-                local w = params.w
-                if weights.is_quantized(w) then w = weights.matrix("nn.Dense", w) end
+                local w = weights.plain("nn.Dense", params.w)
                 local rows = shape_of(w)[1]
                 if is_array(x) and core.ndim(x) > 0 and x:dim(-1) ~= rows then
                     raise("nn.Dense", "its parameter w is for %s features, got x of shape %s", tostring(rows),

@@ -81,6 +81,11 @@ function weights.matrix(name, w)
     return np.reshape(np.concatenate({ lower, upper }, { axis = 1 }) * factors, inputs, dims[2])
 end
 
+--- The matrix of w, whether it is quantized or an array as it is.
+function weights.plain(name, w)
+    return weights.is_quantized(w) and weights.matrix(name, w) or w
+end
+
 --- A tree whose nodes f may replace: f(path, node) gives what stands in its place, or nil. Paths are those of
 -- np.tree.paths.
 local function replaced(name, tree, path, f, depth)
@@ -90,8 +95,7 @@ local function replaced(name, tree, path, f, depth)
     if not trees.is_node(tree) then return tree end
     local copy = {}
     for _, key in ipairs(trees.keys_of(tree, name)) do
-        local inner = type(key) == "number" and ("%s[%d]"):format(path, key) or path == "" and key or path .. "." .. key
-        copy[key] = replaced(name, tree[key], inner, f, depth + 1)
+        copy[key] = replaced(name, tree[key], trees.inner_path(path, key), f, depth + 1)
     end
     return copy
 end

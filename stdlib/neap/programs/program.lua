@@ -96,7 +96,7 @@ local function match_arguments(program, want, value, leaves, path)
             if want[key] == nil then misfit(path .. "." .. tostring(key), "nothing", value_text(value[key])) end
         end
         for _, key in ipairs(trees.keys_of(want, "program")) do
-            local step = type(key) == "number" and path .. "[" .. key .. "]" or path .. "." .. key
+            local step = trees.inner_path(path, key)
             match_arguments(program, want[key], value[key], leaves, step)
         end
     end
