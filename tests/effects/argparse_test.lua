@@ -1,6 +1,7 @@
 --- argparse_test.lua (release build only): np.argparse: what options become, help, and what ends a script.
 local np = require "neap"
 local check = require "tests.lib.check"
+local mpirun = require "tests.lib.mpirun"
 local process = require "tests.lib.process"
 
 local SPEC = {
@@ -34,7 +35,7 @@ end)
 check.test("what is no option", function()
     local spec = { { "n", 1, "a number" }, { "...", nil, "files" } }
     check.equal(np.argparse({ "a", "--n", "2", "b", "--", "--n", "-" }, spec), { "a", "b", "--n", "-", n = 2 })
-    check.equal(np.argparse({ "-", "-x" }, spec), { "-", "-x", n = 1 })
+    check.equal(np.argparse({ "-", "-x", "--", "-h", "--help" }, spec), { "-", "-x", "-h", "--help", n = 1 })
 end)
 
 check.test("the script's own failures", function()
@@ -62,6 +63,7 @@ local WRONG = {
     { { "--no-lr" }, "unknown option '--no-lr'" },
     { { "stray" }, "cannot understand 'stray'" },
     { { "-e" }, "cannot understand '-e'" },
+    { { "--...", "x" }, "unknown option '--...'" },
     { { "--", "x" }, "cannot understand 'x'" },
 }
 
@@ -106,6 +108,25 @@ one line.
 ]])
 end)
 
+check.test("-h is --help", function()
+    local _, long = process.run_neap { script, "--help" }
+    local status, short = process.run_neap { script, "-h" }
+    check.equal({ status, short }, { 0, long })
+end)
+
+local missing = mpirun.missing()
+if missing then
+    check.skip("of several processes one tells", missing)
+else
+    check.test("of several processes one tells", function()
+        local status, out, err = mpirun.run(2, { script, "--nonsense" })
+        local _, count = err:gsub("unknown option '%-%-nonsense'", "")
+        check.equal({ status, out, count }, { 2, "", 1 })
+        local _, help = mpirun.run(2, { script, "--help" })
+        check.equal(select(2, help:gsub("usage: ", "")), 1)
+    end)
+end
+
 check.test("descriptions that make no sense", function()
     local function raises(message, ...)
         local given = { ... }
@@ -128,6 +149,8 @@ check.test("descriptions that make no sense", function()
     refuses("('n') has min = the number 1; only numbers have it", { "n", "a", "x", min = 1 })
     refuses("('n') is of type integer, and its default is the string \"a\"", { "n", "a", "x", type = "integer" })
     refuses("('n') must have its choices in a table", { "n", "a", "x", choices = "a" })
+    refuses("('n') is a boolean, which has no choices", { "n", true, "x", choices = { true } })
+    refuses("there are two items \"...\"", { "...", nil, "x" }, { "...", nil, "y" })
     refuses("there are two options '--n'", { "n", 1, "x" }, { "n", 1, "x" })
     refuses("there are two options '--a-b'", { "a_b", 1, "x" }, { "a-b", 1, "x" })
     refuses("there are two options '--help' (each script has that one)", { "help", 1, "x" })

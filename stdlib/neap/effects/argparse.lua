@@ -56,6 +56,7 @@ local function read_item(k, item)
     if option.choices ~= nil and type(option.choices) ~= "table" then
         wrong("('%s') must have its choices in a table, got %s", name, describe(option.choices))
     end
+    if option.choices ~= nil and option.type == "boolean" then wrong("('%s') is a boolean, which has no choices", name) end
     if default ~= nil and type_of(default) ~= option.type and not (numeric and type(default) == "number") then
         wrong("('%s') is of type %s, and its default is %s", name, option.type, describe(default))
     end
@@ -74,14 +75,14 @@ local function read_spec(spec)
         else
             local option = read_item(k, item)
             if option.name == "..." then
+                if known.rest then raise(NAME, "there are two items \"...\"") end
                 known.rest = option
             elseif option.name == "help" or known["--" .. option.name] then
                 raise(NAME, "there are two options '--%s'%s", option.name,
                       option.name == "help" and " (each script has that one)" or "")
             else
-                known[#known + 1] = option
+                known[#known + 1], known["--" .. option.name] = option, option
             end
-            known["--" .. option.name] = option
         end
     end
     return known
@@ -196,7 +197,7 @@ end
 -- --name=value; names have - or _ alike on the command line, and _ in the table. What is no option is refused, unless
 -- an item {"...", nil, help} takes it: the table has it then as [1], [2] and so on. All behind -- is no option.
 --
--- --help prints what the options are, and ends the script. Wrong arguments end it with one line and the status 2. So
+-- --help, or -h, prints what the options are, and ends the script. Wrong arguments end it with one line and the status 2. So
 -- does `fail`, a function of a format and values, with the line that these make and the status 1. Of several processes
 -- that run the script together the first one tells.
 --- > o = np.argparse({"--epochs", "7"}, {{"epochs", 5, "passes over the data"}, {"lr", 0.1, "learning rate"}})
@@ -229,6 +230,7 @@ function np.argparse(arguments, spec)
     while k <= #arguments do
         local argument = tostring(arguments[k])
         local name, equals, text = argument:match "^%-%-([^=]+)(=?)(.*)$"
+        if argument == "-h" and not rest_only then name = "help" end
         if rest_only or not name and argument ~= "--" then
             if not known.rest then fail("cannot understand '%s'", argument) end
             found[#found + 1] = argument
