@@ -121,6 +121,7 @@ if options.list then
     os.exit(0)
 end
 
+assert(os.execute(("mkdir -p '%s'"):format(options.results)) == 0, "bench/run: cannot make the folder of results")
 local rows, skipped = {}, {}
 for _, group in ipairs(chosen) do run_group(group, options, rows, skipped) end
 local peers = report.read_peers("bench/results/peers.tsv", rows)
