@@ -111,8 +111,8 @@ check.test("like another tree", function()
             { w = w, list = { np.zeros(2), np.zeros(2) }, bias = {} })
     differs("has a table at 'params%.bias', where option 'like' has the number 1",
             { w = w, list = { np.zeros(2) }, bias = 1 })
-    differs("has nothing %(nil%) at 'state', where option 'like' has a table", { w = w, list = { np.zeros(2) }, bias = {} },
-            { state = {} })
+    differs("has nothing %(nil%) at 'state', where option 'like' has a table",
+            { w = w, list = { np.zeros(2) }, bias = {} }, { state = {} })
     differs("has the number 3 at 'epoch', where option 'like' has the string \"a\"",
             { w = w, list = { np.zeros(2) }, bias = {} }, { epoch = "a" })
     differs("has the number 3 at 'epoch', where option 'like' has the number 4",

@@ -56,7 +56,9 @@ local function read_item(k, item)
     if option.choices ~= nil and type(option.choices) ~= "table" then
         wrong("('%s') must have its choices in a table, got %s", name, describe(option.choices))
     end
-    if option.choices ~= nil and option.type == "boolean" then wrong("('%s') is a boolean, which has no choices", name) end
+    if option.choices ~= nil and option.type == "boolean" then
+        wrong("('%s') is a boolean, which has no choices", name)
+    end
     if default ~= nil and type_of(default) ~= option.type and not (numeric and type(default) == "number") then
         wrong("('%s') is of type %s, and its default is %s", name, option.type, describe(default))
     end
@@ -197,9 +199,9 @@ end
 -- --name=value; names have - or _ alike on the command line, and _ in the table. What is no option is refused, unless
 -- an item {"...", nil, help} takes it: the table has it then as [1], [2] and so on. All behind -- is no option.
 --
--- --help, or -h, prints what the options are, and ends the script. Wrong arguments end it with one line and the status 2. So
--- does `fail`, a function of a format and values, with the line that these make and the status 1. Of several processes
--- that run the script together the first one tells.
+-- --help, or -h, prints what the options are, and ends the script. Wrong arguments end it with one line and the status
+-- 2. So does `fail`, a function of a format and values, with the line that these make and the status 1. Of several
+-- processes that run the script together the first one tells.
 --- > o = np.argparse({"--epochs", "7"}, {{"epochs", 5, "passes over the data"}, {"lr", 0.1, "learning rate"}})
 --- > o.epochs, o.lr
 -- 7
