@@ -47,9 +47,9 @@ local known_of_nll = { reduction = true, weight = true, ignore_index = true, axi
 
 --- Scores x with their classes along the last axis, whichever option `axis` says.
 local function classes_last(name, x, given, taken)
-    local axis = options(name, given, taken).axis
-    if axis == nil or axis == -1 then return x end
-    return np.moveaxis(x, core.axis(name, axis, core.ndim(x)), -1)
+    local axis, ndim = options(name, given, taken).axis, core.ndim(x)
+    local at = axis == nil and ndim - 1 or core.axis(name, axis, ndim)
+    return at == ndim - 1 and x or np.moveaxis(x, at, -1)
 end
 
 --- The option `weight` as an array of n numbers that meets x; nil without it.
