@@ -27,6 +27,7 @@ int neap_buffer_new(int device, size_t bytes, neap_buffer **out) {
     engine_var_init(&buffer->var, true);
     atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&buffer->lent, 0, memory_order_relaxed);
+    atomic_store_explicit(&buffer->mark, 0, memory_order_relaxed);
     buffer->device = device;
     buffer->bytes = bytes;
     *out = buffer;
@@ -139,6 +140,21 @@ int neap_buffer_owned(const neap_buffer *buffer) {
 
 int neap_buffer_sole(const neap_buffer *buffer) {
     return buffer->class != ENGINE_BORROWED && atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
+}
+
+uint64_t neap_buffer_mark(neap_buffer *buffer) {
+    static _Atomic uint64_t marks;
+    uint64_t mark = atomic_load_explicit(&buffer->mark, memory_order_relaxed);
+    if (mark)
+        return mark;
+    uint64_t own = atomic_fetch_add_explicit(&marks, 1, memory_order_relaxed) + 1;
+    bool first =
+        atomic_compare_exchange_strong_explicit(&buffer->mark, &mark, own, memory_order_relaxed, memory_order_relaxed);
+    return first ? own : mark;
+}
+
+void neap_buffer_unmark(neap_buffer *buffer) {
+    atomic_store_explicit(&buffer->mark, 0, memory_order_relaxed);
 }
 
 engine_device *engine_buffer_home(const neap_buffer *buffer) {

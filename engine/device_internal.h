@@ -39,6 +39,7 @@ struct neap_buffer { /* with its block, also a free one */
     _Atomic uint32_t refs;
     _Atomic uint32_t lent;      /* refs of work in flight, in the order of the variable */
     _Atomic bool dying;         /* counts as such in its class; large */
+    _Atomic uint64_t mark;      /* of what it holds; 0: nobody has asked */
     int device;                 /* its number then */
     int class;                  /* of its size; ENGINE_BORROWED: memory of others */
     struct engine_device *home; /* owner of the memory; a living buffer holds a reference */

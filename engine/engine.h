@@ -284,6 +284,11 @@ NEAP_API void *neap_buffer_data(const neap_buffer *buffer);
 NEAP_API size_t neap_buffer_bytes(const neap_buffer *buffer);
 NEAP_API int neap_buffer_device(const neap_buffer *buffer);
 NEAP_API neap_var *neap_buffer_var(const neap_buffer *buffer); /* BORROWED with the buffer */
+/* A number that stands for what the buffer holds, once all pushed writes have completed: no other content of any buffer
+ * has ever had it. So two contents can be compared, and nothing is kept alive by that. Who pushes a write over content
+ * that was complete before takes the mark away: neap_buffer_unmark. */
+NEAP_API uint64_t neap_buffer_mark(neap_buffer *buffer);
+NEAP_API void neap_buffer_unmark(neap_buffer *buffer);
 /* Pushes a copy of all bytes of `from` to the beginning of `to`, which may be on other devices: the op reads `from`,
  * writes `to`, and holds both until it has finished. Name, site and priority come from `push` (may be NULL), whose
  * other fields are ignored. NEAP_E_SHAPE: `to` is too small. */

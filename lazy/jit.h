@@ -36,6 +36,7 @@ NEAP_API double *neap_form_numbers(neap_form *form);
 enum {
     NEAP_LEAF_INPUT,   /* the next input of its program */
     NEAP_LEAF_DONATED, /* the same, and the call may use up the array */
+    NEAP_LEAF_KEPT,    /* the same; what is computed of such inputs alone is kept for calls with the same arrays */
     NEAP_LEAF_SAME,    /* it must be this very array: one made of constructors, which the program makes itself */
     NEAP_LEAF_NONE     /* there must be no array */
 };
@@ -75,6 +76,8 @@ typedef struct neap_entry_info {
     int32_t kept;               /* why the last array that kept its memory did so, NEAP_KEPT_… */
     int32_t leaf;               /* which leaf that array was, from 0 */
     int32_t captures;           /* arrays that its program captured */
+    int32_t kept_steps;         /* steps that kept inputs alone lead to; known once the program was planned */
+    int64_t kept_bytes;         /* what these make for others */
 } neap_entry_info;
 /* NEAP_E_ARGUMENT: the entry is there no more. */
 NEAP_API int neap_form_entry(neap_form *form, int32_t number, neap_entry_info *out);

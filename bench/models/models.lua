@@ -68,7 +68,7 @@ function kinds.onnx(path, inputs)
             given[k] = numbers[k] or list[taken]
         end
         return f(p, unpack(given))
-    end)
+    end, { keep = 1 })
     return function()
         local outputs = run(params, arrays)
         if #f.outputs == 1 then return { outputs } end
@@ -105,7 +105,7 @@ function kinds.sentences(path, inputs)
         local weight = mask:astype("f32"):expand_dims(-1)
         local mean = (x * weight):sum { axis = 1 } / weight:sum { axis = 1 }
         return mean / np.linalg.norm(mean, { axis = -1, keepdims = true })
-    end)
+    end, { keep = 1 })
     return function() return { run(params, unpack(inputs)) } end
 end
 

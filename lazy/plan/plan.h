@@ -327,6 +327,7 @@ typedef struct lazy_launch {
 static inline int plan_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
     return launch->step->payload->push(ctx, launch);
 }
+typedef struct lazy_keeping lazy_keeping; /* keep.h */
 /* Where leaves and numbers of a run come from. */
 typedef struct lazy_binding {
     /* The node whose buffer or number is used for a node of the region. BORROWED */
@@ -341,6 +342,7 @@ typedef struct lazy_binding {
     int64_t nkept;
     const int32_t *given; /* of a program: the ngiven leaves whose memory it may take */
     int64_t ngiven;
+    lazy_keeping *keeping; /* of a program: what it has computed of kept inputs; NULL: no inputs are kept */
 } lazy_binding;
 
 typedef struct lazy_transferred { /* a transfer in a run */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lazy/plan/job.h"
+#include "lazy/plan/keep.h"
 #include "lazy/plan/verify.h"
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
@@ -128,6 +129,22 @@ static int allocate_scratches(lazy_run *r) {
     return status;
 }
 
+/* The buffer of a slot that shares memory with another. A leaf whose memory the run takes will hold something else. */
+static neap_buffer *share_home(const lazy_run *r, int32_t slot) {
+    int32_t home = plan_memory_home(r->plan, slot);
+    if (!r->plan->slots[home].made)
+        neap_buffer_unmark(r->bufs[home]);
+    return neap_buffer_retain(r->bufs[home]);
+}
+
+/* The slots that fixed groups make, where what they made is kept (keep.h). */
+static void bind_kept(lazy_run *r) {
+    const lazy_keeping *keeping = r->binding.keeping;
+    for (int32_t k = 0; k < r->plan->nslots; k++)
+        if (plan_keep_has(r, k))
+            r->made[k] = r->bufs[k] = keeping->held[k] ? neap_buffer_retain(keeping->held[k]) : NULL;
+}
+
 /* All that the run makes, or nothing of it (release). */
 static int allocate(lazy_run *r) {
     const lazy_plan *plan = r->plan;
@@ -135,14 +152,16 @@ static int allocate(lazy_run *r) {
     for (int32_t c = 0; c < plan->ntransfers && status == 0; c++)
         status = new_buffer(r, plan->transfers[c].device, plan->slots[plan->transfers[c].slot].bytes,
                             &r->transferred[c].buffer);
+    if (r->binding.keeping)
+        bind_kept(r);
     for (int32_t k = 0; k < plan->nslots && status == 0; k++)
-        if (plan->slots[k].made && plan_memory_home(plan, k) == k) {
+        if (plan->slots[k].made && plan_memory_home(plan, k) == k && !plan_keep_has(r, k)) {
             status = new_buffer(r, plan->slots[k].device, plan_memory_bytes(plan, k), &r->made[k]);
             r->bufs[k] = r->made[k];
         }
     for (int32_t k = 0; k < plan->nslots && plan->reuse && status == 0; k++)
-        if (plan->slots[k].made && !r->made[k])
-            r->made[k] = r->bufs[k] = neap_buffer_retain(r->bufs[plan_memory_home(plan, k)]);
+        if (plan->slots[k].made && !r->made[k] && !plan_keep_has(r, k))
+            r->made[k] = r->bufs[k] = share_home(r, k);
     return status;
 }
 
@@ -316,13 +335,17 @@ static int push_group(lazy_run *r, const lazy_group *group, neap_buffer **scratc
 static int push_groups(lazy_run *r) {
     lazy_plan *plan = r->plan;
     neap_buffer *none = NULL, **scratch = r->scratches;
+    const lazy_keeping *keeping = r->binding.keeping;
+    bool kept = keeping && keeping->there;
     int status = 0;
     for (const lazy_group *group = plan->groups; group < plan->groups + plan->ngroups && status == 0; group++) {
+        if (kept && keeping->fixed[group - plan->groups])
+            continue;
         bool needs = plan_needs_scratch(plan->steps[group->first]);
         status = push_group(r, group, needs ? scratch++ : &none);
         r->begun |= status == 0 || group->nsteps > 1;
     }
-    r->ctx->counters.launches += (uint64_t)plan->nsteps;
+    r->ctx->counters.launches += (uint64_t)(plan->nsteps - (kept ? keeping->nfixed : 0));
     plan->runs++;
     if (neap_ahead_poll(NULL) == NEAP_PENDING)
         r->ctx->collector.requests |= NEAP_SAFEPOINT_THROTTLE;
@@ -335,6 +358,8 @@ int plan_run(lazy_run *r) {
     if (status)
         return status;
     status = bind_leaves(r);
+    if (status == 0 && r->binding.keeping)
+        plan_keep_look(r);
     if (status == 0)
         status = share_memory(r);
     if (status == 0)
@@ -345,6 +370,8 @@ int plan_run(lazy_run *r) {
         status = push_groups(r);
     if (status == 0 && r->unsettled)
         plan_unsettled_add(r);
+    if (status == 0 && r->binding.keeping && !r->binding.keeping->there)
+        plan_keep_take(r);
     release(r, status);
     return status;
 }

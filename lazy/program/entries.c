@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "lazy/plan/keep.h"
 #include "lazy/program/lower.h"
 
 static const int64_t JIT_BYTES = 256 << 20;
@@ -409,7 +410,7 @@ static bool fits(neap_form *form, const jit_entry *e, bool *leveled) {
     for (int k = 0; k < form->n; k++) {
         const leaf_use *leaf = &e->uses[k];
         neap_node *node = form->nodes[k];
-        if (leaf->use > NEAP_LEAF_DONATED) {
+        if (leaf->use > NEAP_LEAF_KEPT) {
             if (node != leaf->node) /* NULL for NONE */
                 return false;
         } else if (node && alike(leaf->node, node)) {
@@ -474,7 +475,10 @@ int neap_form_entry(neap_form *form, int32_t number, neap_entry_info *out) {
     const jit_entry *e = entry_of(form, number);
     if (!e)
         return NEAP_E_ARGUMENT;
+    const neap_program *runs = e->program->lowered ? e->program->lowered->program : e->program;
     *out = e->info;
+    out->kept_steps = runs->keeping ? runs->keeping->nfixed : 0;
+    out->kept_bytes = runs->keeping ? runs->keeping->bytes : 0;
     return 0;
 }
 

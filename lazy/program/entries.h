@@ -15,7 +15,7 @@
 #include "lazy/program/donate.h"
 
 typedef struct leaf_use {
-    neap_node *node; /* INPUT, DONATED: the program's placeholder, BORROWED from it; SAME: the array, one reference */
+    neap_node *node; /* SAME: the array, one reference; NONE: NULL; else the program's placeholder, BORROWED from it */
     uint8_t use;     /* NEAP_LEAF_… */
 } leaf_use;
 

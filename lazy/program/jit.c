@@ -86,9 +86,26 @@ static int inline_entry(neap_form *form, jit_entry *e) {
     return status;
 }
 
+static int keep_inputs(const jit_entry *e) {
+    int32_t *kept = malloc((size_t)e->form->n * sizeof *kept + 1), input = 0;
+    int64_t n = 0;
+    if (!kept)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a jitted function");
+    for (int k = 0; k < e->form->n; k++) {
+        if (e->uses[k].use == NEAP_LEAF_KEPT)
+            kept[n++] = input;
+        input += e->uses[k].use <= NEAP_LEAF_KEPT;
+    }
+    int status = n ? program_keep(e->program, n, kept) : 0;
+    free(kept);
+    return status;
+}
+
 /* Before the first run: a program that is only inlined needs no plan. */
 static int plan_entry(jit_entry *e) {
     int status = program_plan(e->program);
+    if (status == 0)
+        status = keep_inputs(e);
     if (status)
         return status;
     e->planned = true;

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "lazy/effect/effect.h"
+#include "lazy/plan/keep.h"
 #include "lazy/program/lower.h"
 #include "lazy/program/verify.h"
 
@@ -341,6 +342,32 @@ void program_exchange_plan(neap_program *program, program_planned *with) {
     EXCHANGE(program->lends, with->lends);
 }
 
+static int keep_nodes(neap_program *program, int64_t n, neap_node *const *inputs) {
+    return plan_keep_new(program->plan, program->region.at, n, inputs, program->root_slots.n, program->root_slots.at,
+                         &program->keeping);
+}
+
+int program_keep(neap_program *program, int64_t n, const int32_t *inputs) {
+    neap_program *runs = program->meshed ? program->lowered->program : program;
+    lazy_nodes kept = {0};
+    int status = 0;
+    for (int64_t k = 0; k < n && status == 0; k++) {
+        int32_t first = program->meshed ? program->lowered->first[inputs[k]] : inputs[k],
+                end = program->meshed ? program->lowered->first[inputs[k] + 1] : first + 1;
+        for (int32_t b = first; b < end && status == 0; b++)
+            status = lazy_push(&kept, runs->inputs.at[b]);
+    }
+    if (status == 0)
+        status = keep_nodes(runs, kept.n, kept.at);
+    lazy_vector_free(&kept);
+    return status;
+}
+
+void program_forget_kept(neap_ctx *ctx) {
+    for (neap_program *program = ctx->programs.first; program; program = program->next)
+        plan_keep_forget(program->keeping);
+}
+
 void program_planned_free(neap_ctx *ctx, program_planned *planned) {
     if (planned->plan)
         plan_release(planned->plan);
@@ -568,6 +595,8 @@ static void empty(neap_program *program) {
     lazy_vector_free(&program->links);
     lazy_vector_free(&program->root_nodes);
     lazy_vector_free(&program->root_slots);
+    plan_keep_free(program->keeping);
+    program->keeping = NULL;
     if (program->plan)
         plan_release(program->plan);
     program->plan = NULL;

@@ -38,9 +38,10 @@ struct neap_program {
     int64_t effect_roots;            /* the roots: those of the effects in their order, then the outputs */
     lazy_plan *plan;                 /* NULL until somebody needs it: program_plan */
     int32_t captures;
-    int32_t home; /* the device that its uncommitted work runs on; -1: the default device when it is planned */
-    bool lends;   /* its plan reads slices that are arguments where they lie; known with the plan */
-    bool meshed;  /* some of its values lie on a mesh: it has no plan itself */
+    int32_t home;          /* the device that its uncommitted work runs on; -1: the default device when it is planned */
+    bool lends;            /* its plan reads slices that are arguments where they lie; known with the plan */
+    bool meshed;           /* some of its values lie on a mesh: it has no plan itself */
+    lazy_keeping *keeping; /* what it has computed of kept inputs; NULL: none are kept, or nothing can be */
     struct lazy_lowered *lowered; /* what is run for a meshed program (lower.h); NULL until somebody needs it */
     uint64_t runs;                /* of its plan, which others may share */
     uint32_t walk;                /* the last walk over programs inside each other that met it (ctx->walk.programs) */
@@ -55,6 +56,11 @@ static inline neap_program *program_retain(neap_program *program) {
 
 /* Makes the plan, the region and root_slots, if they are not there; for a meshed program, those of its lowered one. */
 int program_plan(neap_program *program);
+/* Of a program that has its plan: these n inputs (positions) are kept, as long as the arrays are the same what is
+ * computed of them alone is computed once (plan/keep.h). */
+int program_keep(neap_program *program, int64_t n, const int32_t *inputs);
+/* Frees what programs have kept. */
+void program_forget_kept(neap_ctx *ctx);
 /* Gives a program this in place of what it has, which is there then. */
 void program_exchange_plan(neap_program *program, program_planned *with);
 void program_planned_free(neap_ctx *ctx, program_planned *planned);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lazy/effect/effect.h"
+#include "lazy/plan/keep.h"
 #include "lazy/program/donate.h"
 #include "lazy/program/lower.h"
 
@@ -184,15 +185,17 @@ int program_fail_for_good(int status, bool begun) {
 static int run_with(program_call *run, lazy_donation *donation, neap_node **outputs) {
     neap_program *program = run->program;
     lazy_run made;
+    const lazy_keeping *keeping = program->keeping;
     made.ctx = run->ctx, made.plan = program->plan, made.region = program->region.at;
     made.binding = (lazy_binding){.source = run_source,
                                   .start = run->lent ? run_start : NULL,
                                   .effect = push_step_effect,
                                   .arg = run,
-                                  .kept = program->root_slots.at,
-                                  .nkept = program->root_slots.n,
+                                  .kept = keeping ? keeping->stays : program->root_slots.at,
+                                  .nkept = keeping ? keeping->nstays : program->root_slots.n,
                                   .given = donation ? donation->slots : NULL,
-                                  .ngiven = donation ? donation->nslots : 0};
+                                  .ngiven = donation ? donation->nslots : 0,
+                                  .keeping = program->keeping};
     run->made = &made;
     int status = plan_run(&made);
     run->begun = made.begun;
@@ -265,6 +268,8 @@ int program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *in
         status = run_with(&run, donation, outputs);
     if (opened)
         program_donation_close(ctx, inputs, donation, status == 0 || run.begun);
+    if (status == NEAP_E_MEMORY)
+        program_forget_kept(ctx);
     bool given = opened && donation->nslots > 0 && run.begun; /* it may be overwritten: the call cannot be repeated */
     return program_fail_for_good(status, run.next_effect > 0 || given);
 }
@@ -294,7 +299,8 @@ static int prepare_in_place(neap_ctx *ctx, const neap_program *program, neap_nod
     lazy_nodes bases = {0};
     int status = 0;
     *in_place = false;
-    if (program->meshed || program->effects.n || program->nodes.n > READ_IN_PLACE_NODES || ctx->levels.closed)
+    if (program->keeping || program->meshed || program->effects.n || program->nodes.n > READ_IN_PLACE_NODES ||
+        ctx->levels.closed)
         return 0; /* in a closed trace what is recorded would belong to it */
     for (int64_t k = 0; k < program->inputs.n && status == 0; k++) {
         neap_node *target = graph_read_target(inputs[k]);

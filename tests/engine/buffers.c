@@ -154,6 +154,23 @@ static int fail(void *arg, const neap_run *run) {
     return neap_error(NEAP_E_FAILED, "lost");
 }
 
+/* A mark stays until it is taken away, or the block belongs to another buffer, and is nobody else's. */
+static void marks_tell_contents_apart(void) {
+    neap_buffer *a = new_buffer(777), *b = new_buffer(777);
+    const void *data = neap_buffer_data(a);
+    uint64_t mark = neap_buffer_mark(a), other = neap_buffer_mark(b);
+    CHECK(mark != 0 && other != 0 && mark != other);
+    CHECK_EQ(neap_buffer_mark(a), mark);
+    neap_buffer_unmark(a);
+    CHECK(neap_buffer_mark(a) > other);
+    neap_buffer_release(a);
+    a = new_buffer(777);
+    CHECK(neap_buffer_data(a) == data);
+    CHECK(neap_buffer_mark(a) > other + 1);
+    neap_buffer_release(a);
+    neap_buffer_release(b);
+}
+
 /* A block that comes back from the pool has no history. */
 static void failure_stays_behind(void) {
     neap_buffer *a = new_buffer(777);
@@ -206,6 +223,7 @@ int main(void) {
     refusals();
     changing_sizes();
     outlives_references();
+    marks_tell_contents_apart();
     failure_stays_behind();
     several_threads();
     neap_engine_stop();

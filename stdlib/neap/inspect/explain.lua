@@ -88,6 +88,10 @@ local function append_entry(lines, entry)
         lines[#lines + 1] = ("donated arrays: %d, of which %d were used up"):format(entry.donated, entry.used_up)
         if entry.kept then lines[#lines + 1] = "the last that was not is " .. entry.kept end
     end
+    if entry.kept_steps > 0 then
+        lines[#lines + 1] = ("computed once for the same arrays in the arguments of option 'keep': %d of its steps, of "
+                             .. "which %.3g MiB are kept"):format(entry.kept_steps, entry.kept_bytes / 2 ^ 20)
+    end
 end
 
 local function explain_programs(programs)

@@ -100,14 +100,14 @@ end
 
 --- The form of packed arguments: { key, n, arguments = nodes, nodes = the node of each leaf }, and the list of leaves.
 -- options: name, of the public function; is_static, by position, or by name for the keys of tables that are arguments;
--- is_donated, by position; fixes_numbers: all numbers are static; labels: what arguments are called.
+-- is_donated and is_kept, by position; fixes_numbers: all numbers are static; labels: what arguments are called.
 function forms.analyse(given, options, identities)
     local a = { name = options.name, parts = {}, leaves = {}, nodes = {}, identities = identities,
                 is_static = options.is_static, fixes_numbers = options.fixes_numbers }
     local form = { n = given.n, arguments = {}, nodes = a.nodes }
     for k = 1, given.n do
         local label = options.labels and options.labels[k] or "argument " .. k
-        local node = { position = k, label = label, donated = options.is_donated[k] }
+        local node = { position = k, label = label, donated = options.is_donated[k], kept = options.is_kept[k] }
         form.arguments[k] = node
         analyse(a, given[k], node, 0, a.is_static[k])
     end

@@ -32,7 +32,8 @@ local pack, check_function, positions_of = staging.pack, staging.check_function,
 local type, unpack = type, unpack
 
 local OK, PENDING, SAFEPOINT, E_MEMORY = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_SAFEPOINT, C.NEAP_E_MEMORY
-local INPUT, DONATED, SAME, NONE = C.NEAP_LEAF_INPUT, C.NEAP_LEAF_DONATED, C.NEAP_LEAF_SAME, C.NEAP_LEAF_NONE
+local INPUT, DONATED, KEPT, SAME, NONE = C.NEAP_LEAF_INPUT, C.NEAP_LEAF_DONATED, C.NEAP_LEAF_KEPT, C.NEAP_LEAF_SAME,
+    C.NEAP_LEAF_NONE
 local MOST_CHAINED = 16 -- forms of one number of arguments that the generated code tries one after the other
 local MOST_FORMS = 512  -- more than that start afresh
 local MOST_PLACES = 128 -- and so do these, or at twice as many as are in use
@@ -271,7 +272,7 @@ local function entry_difference(state, form, record)
     for k = 1, #form.nodes + #state.places do
         local use, id, what = record.uses[k], form.ids[k - 1], nil
         local is_number = form.nodes[k] and form.nodes[k].kind == "number"
-        if use <= DONATED and not is_number then
+        if use <= KEPT and not is_number then
             if C.neap_form_wants(form.cform, record.number, k - 1, leaf_info) ~= OK then return nil, math.huge end
             local old, new = forms.array_text(leaf_info), "no array"
             if id ~= 0 then
@@ -520,7 +521,8 @@ local function record_and_run(state, form, given, leaves)
     for k, node in ipairs(form.nodes) do
         local top = node
         while top.parent do top = top.parent end
-        all[k] = top.donated and node.kind == "array" and DONATED or INPUT
+        local use = top.donated and DONATED or top.kept and KEPT
+        all[k] = node.kind == "array" and use or INPUT
     end
     for k = 1, #uses do all[#form.nodes + k] = uses[k] end
     local f, arguments = with_statics(state, given)
@@ -584,13 +586,17 @@ local function form_of(state, given)
     return state.version.forms[form.key] or form, leaves
 end
 
+local function check_position(state, option, position, given)
+    if position <= given.n then return end
+    raise(state.name, "option '%s' names argument %d, but the call has %d", option, position, given.n)
+end
+
 --- A form for which something will be recorded now: known to the core, and with all places.
 local function prepared(state, form, given)
     for position in pairs(state.is_donated) do
-        if position > given.n then
-            raise(state.name, "option 'donate' names argument %d, but the call has %d", position, given.n)
-        end
+        check_position(state, "donate", position, given)
     end
+    for position in pairs(state.is_kept) do check_position(state, "keep", position, given) end
     local crowded = #state.places >= state.most_places -- with those of blocks that are gone
     if crowded then state.places = {} end
     if add_places(state) or crowded or state.version.count >= MOST_FORMS then
@@ -607,8 +613,7 @@ end
 local function keyed_calls(state)
     local key = axes.key() or ""
     if not state.keyed[key] then
-        state.keyed[key] = jits.new(state.name, state.user_function, state.is_static, state.static_names,
-                                    state.is_donated, state.device)
+        state.keyed[key] = jits.new(state.name, state.user_function, state)
         state.keyed[key].key = key
     end
     return state.keyed[key].calls
@@ -645,13 +650,14 @@ local function slow_call(state, ...)
     return form.fills[number]()
 end
 
---- The state of a function that records user_function; `device`: where it is computed, nil: where its arguments are.
--- Others may set: body, what is run instead of user_function, with the arguments; owns(place): the number of a variable
--- that is none of the places; cells: by that number, tables that count by identity; labels and fixes_numbers (see
--- forms.analyse).
-function jits.new(name, user_function, is_static, static_names, is_donated, device)
-    local state = { name = name, user_function = user_function, is_static = is_static, static_names = static_names,
-                    is_donated = is_donated, donates = next(is_donated) ~= nil, device = device, places = {},
+--- The state of a function that records user_function. How that is: is_static, is_donated and is_kept, by position;
+-- static_names; device: where it is computed, nil: where its arguments are. Others may set: body, what is run instead
+-- of user_function, with the arguments; owns(place): the number of a variable that is none of the places; cells: by
+-- that number, tables that count by identity; labels and fixes_numbers (see forms.analyse).
+function jits.new(name, user_function, how)
+    local state = { name = name, user_function = user_function, is_static = how.is_static,
+                    static_names = how.static_names, is_donated = how.is_donated, is_kept = how.is_kept,
+                    donates = next(how.is_donated) ~= nil, device = how.device, places = {},
                     most_places = MOST_PLACES, traces = 0, turns = 0, assigned = {} }
     function state.slow(...) return slow_call(state, ...) end
     jit.off(state.slow)
@@ -691,11 +697,11 @@ local function inline(state)
     return called
 end
 
---- np.jit(f, {static={}, donate={}, device=…, sizes=…}) -> function: a function that records f once per form of its
--- arguments and then runs it as one program, without running Lua. The form is: the keys of tables, shapes, dtypes and
--- devices of arrays, strings, booleans, and the values of static arguments: positions from 1, and names of keys in
--- tables that are arguments. Tables and functions that are static count by identity. Numbers are inputs: other values
--- run the same program.
+--- np.jit(f, {static={}, donate={}, keep={}, device=…, sizes=…}) -> function: a function that records f once per form
+-- of arguments and then runs it as one program, without running Lua. The form is: the keys of tables, shapes, dtypes
+-- and devices of arrays, strings, booleans, and the values of static arguments: positions from 1, and names of keys
+-- in tables that are arguments. Tables and functions that are static count by identity. Numbers are inputs: other
+-- values run the same program.
 --
 -- f may depend on its arguments, and on local variables and globals around it, which are read anew at each call:
 -- arrays are inputs; when a number, a string, a boolean, a function or a field `cfg.lr` has changed, f is recorded
@@ -703,6 +709,8 @@ end
 -- its arguments (item, tostring) nor assign arrays to variables outside.
 --- donate: positions of arguments whose arrays the call may use up: their memory becomes that of results, or is freed.
 -- These arrays are deleted; using one afterwards raises. np.explain(f) tells of arrays that could not be used up.
+--- keep: positions of arguments that are the same arrays in many calls, such as weights: what is computed of them
+-- alone is computed once, kept, and computed again when one of these arrays is another. np.explain(f) has the bytes.
 --- device: all of it is computed on this device ("cpu:1", or an element of np.devices()): arguments are put there, and
 -- results are committed to it.
 --- sizes: extents of arguments that may differ from call to call without f being recorded again, as for np.trace
@@ -713,16 +721,21 @@ end
 -- [4. 4.]
 function np.jit(f, given_options)
     f = check_function("jit", f)
-    local given = core.options("jit", given_options, { static = true, donate = true, device = true,
-                                                             sizes = true })
+    local given = core.options("jit", given_options, { static = true, donate = true, keep = true, device = true,
+                                                       sizes = true })
     local is_static, names = statics_of(given.static)
-    local is_donated = {}
+    local how = { is_static = is_static, static_names = names, is_donated = {}, is_kept = {} }
     for _, position in ipairs(positions_of("jit", "donate", given.donate)) do
         if is_static[position] then raise("jit", "argument %d is static, so it cannot be donated", position) end
-        is_donated[position] = true
+        how.is_donated[position] = true
     end
-    local device = given.device and core.local_device("jit", "option 'device'", given.device)
-    local state = jits.new("jit", f, is_static, names, is_donated, device)
+    for _, position in ipairs(positions_of("jit", "keep", given.keep)) do
+        local other = is_static[position] and "static" or how.is_donated[position] and "donated"
+        if other then raise("jit", "argument %d is %s, so nothing can be kept for it", position, other) end
+        how.is_kept[position] = true
+    end
+    how.device = given.device and core.local_device("jit", "option 'device'", given.device)
+    local state = jits.new("jit", f, how)
     state.sizes = given.sizes
     state.inline = inline(state)
     return function(...)

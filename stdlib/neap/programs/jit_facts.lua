@@ -7,7 +7,7 @@ local jits = require "neap.programs.jit"
 
 local np, C = core.np, core.C
 
-local INPUT, DONATED, SAME = C.NEAP_LEAF_INPUT, C.NEAP_LEAF_DONATED, C.NEAP_LEAF_SAME
+local INPUT, KEPT, SAME = C.NEAP_LEAF_INPUT, C.NEAP_LEAF_KEPT, C.NEAP_LEAF_SAME
 
 local found = {}
 
@@ -32,7 +32,7 @@ local kept_texts = {
 --- The name of input k (from 0) of an entry: the leaf that it is.
 local function input_name(state, form, record, k)
     for leaf = 1, #form.nodes + #state.places do
-        if record.uses[leaf] <= DONATED then
+        if record.uses[leaf] <= KEPT then
             if k == 0 then return jits.leaf_name(state, form, leaf) end
             k = k - 1
         end
@@ -57,7 +57,8 @@ local function entry_facts(state, form, record)
                     captures = place_names(state, form, record, INPUT),
                     constructed = place_names(state, form, record, SAME),
                     bound = entry_info.captures, donated = tonumber(entry_info.donated),
-                    used_up = tonumber(entry_info.overwrote),
+                    used_up = tonumber(entry_info.overwrote), kept_steps = entry_info.kept_steps,
+                    kept_bytes = tonumber(entry_info.kept_bytes),
                     program = C.neap_form_program(form.cform, record.number) }
     if facts.used_up < facts.donated then
         facts.kept = ("%s: %s"):format(input_name(state, form, record, entry_info.leaf), kept_texts[entry_info.kept])
@@ -120,8 +121,9 @@ end
 --- np.jit_cache(f) -> table: what a jitted function has recorded: { traces = how often, reason = why the last time, in
 -- words, bytes, entries = { { arguments, hits, bytes, captures = names of variables that are read at each call,
 -- constructed = names of constructors around it, bound = number of arrays that belong to the program, donated,
--- used_up, kept = why the last donated array was not used up }, … } }. tostring tells it in a line, and one for each
--- entry. A program that was not used for long is dropped when all of them take more than 256 MiB.
+-- used_up, kept = why the last donated array was not used up, kept_steps = steps that are not run again while the
+-- arrays of option 'keep' are the same, kept_bytes = what they keep in memory }, … } }. tostring tells it in a line,
+-- and one for each entry. A program that was not used for long is dropped when all of them take more than 256 MiB.
 --- > f = np.jit(function(x) return x + 1 end)
 --- > f(np.ones(2))
 -- [2. 2.]

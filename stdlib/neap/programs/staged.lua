@@ -141,7 +141,7 @@ local function state_of(block)
     if not state then
         if count >= MOST_PROTOTYPES then states, count = {}, 0 end
         states[key] = states[key] or {}
-        state = jits.new("staged", nil, {}, {}, {})
+        state = jits.new("staged", nil, { is_static = {}, static_names = {}, is_donated = {}, is_kept = {} })
         state.fixes_numbers, state.key = true, key
         states[key][proto], count = state, count + 1
     end

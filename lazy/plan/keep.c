@@ -1,0 +1,163 @@
+/* keep.c: what a program computes of kept inputs alone (keep.h): finding it, and holding it from run to run. */
+#include "lazy/plan/keep.h"
+
+#include "lazy/arena.h"
+
+/* ---- Which groups are fixed -------------------------------------------------------------------------------------- */
+typedef struct finder {
+    const lazy_plan *plan;
+    neap_node *const *region;
+    bool *changes; /* by slot: it may be another from run to run */
+    lazy_keeping *keeping;
+} finder;
+
+static bool is_among(const neap_node *node, int64_t n, neap_node *const *nodes) {
+    bool found = false;
+    for (int64_t k = 0; k < n && !found; k++)
+        found = nodes[k] == node;
+    return found;
+}
+
+/* Inputs that are not kept change; those that are become leaves; arrays of the program itself are neither. */
+static void find_leaves(finder *f, int64_t ninputs, neap_node *const *inputs) {
+    for (int32_t s = 0; s < f->plan->nslots; s++) {
+        const neap_node *node = f->region[f->plan->slots[s].node];
+        if (f->plan->slots[s].made || !graph_is_placeholder(node))
+            continue;
+        if (is_among(node, ninputs, inputs))
+            f->keeping->leaves[f->keeping->nleaves++] = (plan_kept_leaf){.slot = s};
+        else
+            f->changes[s] = true;
+    }
+}
+
+static bool step_is_plain(const finder *f, const lazy_step *step) {
+    return !step->effect && !step->payload && !step->moves && !plan_may_fail(f->region[step->node]);
+}
+
+static bool group_is_fixed(const finder *f, const lazy_group *group) {
+    bool fixed = true;
+    for (int32_t k = 0; k < group->nsteps && fixed; k++)
+        fixed = step_is_plain(f, f->plan->steps[group->first + k]);
+    for (int32_t k = 0; k < group->nnumbers && fixed; k++)
+        fixed = !graph_is_placeholder(f->region[f->plan->numbers[group->first_number + k].node]);
+    for (int32_t k = 0; k < group->nbufs && fixed; k++)
+        fixed = !f->changes[group->slots[k]];
+    return fixed;
+}
+
+/* What a group that is not fixed writes changes, and with it other groups that write or read that: a slot may be made
+ * in parts. */
+static void find_fixed(finder *f) {
+    bool again = true;
+    for (int32_t g = 0; g < f->plan->ngroups; g++)
+        f->keeping->fixed[g] = true;
+    while (again) {
+        again = false;
+        for (int32_t g = 0; g < f->plan->ngroups; g++) {
+            const lazy_group *group = &f->plan->groups[g];
+            if (!f->keeping->fixed[g] || group_is_fixed(f, group))
+                continue;
+            f->keeping->fixed[g] = false;
+            again = true;
+            for (int32_t k = 0; k < group->nbufs; k++)
+                f->changes[group->slots[k]] |= group->writes[k];
+        }
+    }
+}
+
+static void find_slots(finder *f, int64_t nresults, const int32_t *results) {
+    lazy_keeping *keeping = f->keeping;
+    const lazy_plan *plan = f->plan;
+    for (int32_t g = 0; g < plan->ngroups; g++)
+        for (int32_t k = 0; k < plan->groups[g].nbufs; k++)
+            if (keeping->fixed[g] && plan->groups[g].writes[k])
+                keeping->keeps[plan->groups[g].slots[k]] = PLAN_KEEPS_INSIDE;
+    for (int32_t g = 0; g < plan->ngroups; g++)
+        for (int32_t k = 0; k < plan->groups[g].nbufs; k++)
+            if (!keeping->fixed[g] && keeping->keeps[plan->groups[g].slots[k]])
+                keeping->keeps[plan->groups[g].slots[k]] = PLAN_KEEPS_READ;
+    for (int64_t r = 0; r < nresults; r++) {
+        keeping->stays[keeping->nstays++] = results[r];
+        if (results[r] >= 0 && keeping->keeps[results[r]])
+            keeping->keeps[results[r]] = PLAN_KEEPS_READ;
+    }
+    for (int32_t s = 0; s < plan->nslots; s++) {
+        if (keeping->keeps[s])
+            keeping->stays[keeping->nstays++] = s;
+        keeping->bytes += keeping->keeps[s] == PLAN_KEEPS_READ ? (int64_t)plan->slots[s].bytes : 0;
+    }
+    for (int32_t g = 0; g < plan->ngroups; g++)
+        keeping->nfixed += keeping->fixed[g] ? plan->groups[g].nsteps : 0;
+}
+
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
+int plan_keep_new(const lazy_plan *plan, neap_node *const *region, int64_t ninputs, neap_node *const *inputs,
+                  int64_t nresults, const int32_t *results, lazy_keeping **out) {
+    size_t slots = (size_t)plan->nslots;
+    lazy_keeping *keeping, own = {.plan = plan};
+    *out = NULL;
+    if (plan->ntransfers)
+        return 0; /* what is read elsewhere is copied there in each run */
+    finder f = {.plan = plan, .region = region};
+    if (!LAZY_ARENA(LAZY_PART(keeping, 1), LAZY_PART(own.leaves, ninputs), LAZY_PART(own.held, slots),
+                    LAZY_PART(own.stays, slots + (size_t)nresults), LAZY_PART(own.fixed, plan->ngroups),
+                    LAZY_PART(own.keeps, slots), LAZY_PART(f.changes, slots)))
+        return neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    *keeping = own;
+    f.keeping = keeping;
+    find_leaves(&f, ninputs, inputs);
+    find_fixed(&f);
+    find_slots(&f, nresults, results);
+    if (keeping->nfixed)
+        *out = keeping;
+    else
+        plan_keep_free(keeping);
+    return 0;
+}
+
+void plan_keep_forget(lazy_keeping *keeping) {
+    if (!keeping || !keeping->there)
+        return;
+    for (int32_t s = 0; s < keeping->plan->nslots; s++) {
+        neap_buffer_release(keeping->held[s]);
+        keeping->held[s] = NULL;
+    }
+    keeping->there = false;
+}
+
+void plan_keep_free(lazy_keeping *keeping) {
+    plan_keep_forget(keeping);
+    free(keeping);
+}
+
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
+static bool has_failed(const lazy_keeping *keeping) {
+    bool failed = false;
+    for (int32_t s = 0; s < keeping->plan->nslots && !failed; s++)
+        failed = keeping->held[s] && neap_var_poll(neap_buffer_var(keeping->held[s]), NULL) < 0;
+    return failed;
+}
+
+void plan_keep_look(const lazy_run *run) {
+    lazy_keeping *keeping = run->binding.keeping;
+    bool same = keeping->there && !has_failed(keeping);
+    for (int32_t k = 0; k < keeping->nleaves; k++) {
+        plan_kept_leaf *leaf = &keeping->leaves[k];
+        uint64_t mark = neap_buffer_mark(run->bufs[leaf->slot]);
+        size_t start = run->binding.start ? run->starts[leaf->slot] : 0;
+        same = same && leaf->mark == mark && leaf->start == start;
+        leaf->mark = mark;
+        leaf->start = start;
+    }
+    if (!same)
+        plan_keep_forget(keeping);
+}
+
+void plan_keep_take(const lazy_run *run) {
+    lazy_keeping *keeping = run->binding.keeping;
+    for (int32_t s = 0; s < keeping->plan->nslots; s++)
+        if (keeping->keeps[s] == PLAN_KEEPS_READ)
+            keeping->held[s] = neap_buffer_retain(run->made[s]);
+    keeping->there = true;
+}

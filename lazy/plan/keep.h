@@ -1,0 +1,61 @@
+/* keep.h: what a program computes of some of its inputs alone, such as weights: computed once, and kept.
+ *
+ *      y = x @ wᵀ, w is kept:   slot         0: w      1: x      2: wᵀ, copied      3: y
+ *                               group 0      reads                writes                       fixed
+ *                               group 1                reads      reads             writes
+ *
+ *      a run with a w that the last run did not have    both groups; slot 2's buffer is retained
+ *      a run with the same w                            group 1, on that buffer
+ *
+ * A group is *fixed* if nothing that it reads changes while the kept inputs hold what they hold: those inputs, arrays
+ * and numbers that belong to the program, and what fixed groups have made. Effects, and steps that push ops of their
+ * own, are not fixed. What fixed groups make has memory of its own (plan/memory.c counts it to what stays).
+ *
+ * Inputs are compared by the marks of their buffers (engine.h), which refer to nothing: an array that was kept for can
+ * be freed, donated, or written over.
+ */
+#ifndef LAZY_KEEP_H
+#define LAZY_KEEP_H
+
+#include "lazy/plan/plan.h"
+
+typedef struct plan_kept_leaf { /* a kept input */
+    int32_t slot;
+    uint64_t mark; /* of what it held in the last run; 0: there was none */
+    size_t start;  /* and where in the buffer */
+} plan_kept_leaf;
+
+typedef enum plan_keeps { PLAN_KEEPS_NOT, PLAN_KEEPS_INSIDE, PLAN_KEEPS_READ } plan_keeps;
+
+struct lazy_keeping {
+    const lazy_plan *plan;
+    bool there; /* what is kept is what the leaves lead to */
+    int32_t nleaves;
+    plan_kept_leaf *leaves;
+    bool *fixed;        /* by group */
+    uint8_t *keeps;     /* by slot: made by a fixed group, and read by another group or a result; PLAN_KEEPS_… */
+    neap_buffer **held; /* by slot that is read, while `there`: one reference */
+    int64_t nstays;     /* the program's results, and what fixed groups make: the slots whose memory nobody takes */
+    int32_t *stays;     /* -1: a result that is no slot */
+    int32_t nfixed;     /* steps of fixed groups */
+    int64_t bytes;      /* of what is read */
+};
+
+/* For runs of a program with these results (slots; -1: none), whose kept inputs are the nodes `inputs` of the region.
+ * *out is NULL where no group is fixed. OWNED. */
+int plan_keep_new(const lazy_plan *plan, neap_node *const *region, int64_t ninputs, neap_node *const *inputs,
+                  int64_t nresults, const int32_t *results, lazy_keeping **out);
+void plan_keep_free(lazy_keeping *keeping); /* NULL is harmless */
+/* Frees what is kept; the next run computes it again. NULL is harmless. */
+void plan_keep_forget(lazy_keeping *keeping);
+/* A run has its leaves: sets whether what is kept serves it. */
+void plan_keep_look(const lazy_run *run);
+/* The run was pushed, and computed all: keeps what fixed groups have made. */
+void plan_keep_take(const lazy_run *run);
+/* Is the slot one that the run does not make, as it is kept, or only what is kept was made of it? */
+static inline bool plan_keep_has(const lazy_run *run, int32_t slot) {
+    const lazy_keeping *keeping = run->binding.keeping;
+    return keeping && keeping->there && keeping->keeps[slot];
+}
+
+#endif
