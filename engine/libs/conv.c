@@ -3,7 +3,8 @@
  *      x ──windows──▶ a matrix, one row for each place of y, with all elements of x that meet a kernel there
  *
  * so that y = windows · w; and for the derivatives w = windowsᵀ · y, and windows = y · wᵀ, which is added back to x.
- * The matrix is made for one image and one group at a time, and of many places in blocks. Sums are in one fixed order.
+ * The matrix is made for one group at a time, and of many places in blocks; it is x itself where the kernel has one
+ * place and moves by one. Sums are in one fixed order.
  */
 #include "engine/libs/conv.h"
 
@@ -19,6 +20,7 @@ enum {
     PART_PLACES = 196,     /* and places of y */
     MOST_PARTS = 16,
     MOST_KERNELS = 4,
+    FEW_PLACES = 128,
     SUM_BYTES = 1 << 18 /* of kernels that are summed, at a time */
 };
 
@@ -72,53 +74,75 @@ static void add_into(bool f64, void *to, const void *from, int64_t n) {
         ((float *)to)[k] += ((const float *)from)[k];
 }
 
-typedef struct conv_block { /* of the places of one image, in one group */
+typedef struct conv_block { /* of the places of all images, in one group */
     int64_t group, first, count;
-    char *x, *y;  /* the image, and these places of the group in its result */
     char *rows;   /* scratch for the windows of these places */
     char *kernel; /* scratch for the kernel of a group */
 } conv_block;
 
-/* Copies the windows of a block into rows, or adds the rows to the image. */
-static void move_windows(const neap_convolution *a, const conv_block *b, bool back) {
+/* Copies n elements of an image into a row, or adds those of the row to the image; outside of the image (NULL) zeros
+ * are copied. */
+static void move_elements(const neap_convolution *a, char *image, char *row, int64_t n, bool back) {
+    size_t bytes = (size_t)n * item_of(a);
+    if (back && image)
+        add_into(a->f64, image, row, n);
+    else if (!back && image)
+        memcpy(row, image, bytes);
+    else if (!back)
+        memset(row, 0, bytes);
+}
+
+/* Copies the windows of a block into rows, or adds the rows to the images. Taps that are neighbours along the last axis
+ * are moved at once, where all of them are inside. */
+static void move_windows(const neap_convolution *a, const sizes *s, const conv_block *b, bool back) {
     int64_t each = a->channels / a->groups, taps = product_of_extents(a->ndim, a->kernel);
-    size_t item = item_of(a), bytes = (size_t)each * item;
-    char *rows = b->rows;
+    int64_t run = a->dilation[a->ndim - 1] == 1 && a->groups == 1 ? a->kernel[a->ndim - 1] : 1;
+    size_t item = item_of(a);
+    char *row = b->rows;
     for (int64_t place = b->first; place < b->first + b->count; place++) {
-        for (int64_t tap = 0; tap < taps; tap++, rows += bytes) {
-            int64_t pixel = pixel_of(a, place, tap);
-            char *at = b->x + (size_t)(pixel * a->channels + b->group * each) * item;
-            if (back && pixel >= 0)
-                add_into(a->f64, at, rows, each);
-            else if (!back && pixel >= 0)
-                memcpy(rows, at, bytes);
-            else if (!back)
-                memset(rows, 0, bytes);
+        char *image = (char *)a->x + (size_t)(place / s->places * s->x + b->group * each) * item;
+        for (int64_t tap = 0; tap < taps;) {
+            int64_t pixel = pixel_of(a, place, tap), n = run;
+            if (run > 1 && (pixel < 0 || pixel_of(a, place, tap + run - 1) < 0 || tap % run))
+                n = 1;
+            move_elements(a, pixel < 0 ? NULL : image + (size_t)(pixel * a->channels) * item, row, n * each, back);
+            row += (size_t)(n * each) * item;
+            tap += n;
         }
     }
 }
 
 /* ---- By products ------------------------------------------------------------------------------------------------- */
+/* Is the matrix of windows x itself? */
+static bool is_pointwise(const neap_convolution *a, const sizes *s) {
+    bool same = a->groups == 1 && s->window == a->channels;
+    for (int k = 0; k < a->ndim && same; k++)
+        same = a->stride[k] == 1 && !a->low[k] && !a->high[k];
+    return same;
+}
+
 /* The product that a kind asks of a block. Columns of one group in y and in w lie `features` apart from row to row. */
 static int multiply(const neap_run *run, neap_convolution_kind kind, const neap_convolution *a, const sizes *s,
-                    const conv_block *b, char *w) {
+                    const conv_block *b) {
     int64_t each = a->features / a->groups;
+    size_t item = item_of(a), group = (size_t)(b->group * each) * item;
+    char *w = (char *)a->w + group, *y = (char *)a->y + (size_t)(b->first * a->features) * item + group;
     engine_gemm_args product = {.f64 = a->f64};
     switch (kind) {
     case NEAP_CONVOLUTION_FORWARD: /* y = rows · w */
         product.m = b->count, product.n = each, product.k = s->window;
-        product.a = b->rows, product.b = w, product.c = b->y;
+        product.a = b->rows, product.b = w, product.c = y;
         product.lda = s->window, product.ldb = product.ldc = a->features;
         break;
     case NEAP_CONVOLUTION_INPUT: /* rows = y · wᵀ */
         product.m = b->count, product.n = s->window, product.k = each;
-        product.a = b->y, product.b = w, product.c = b->rows;
+        product.a = y, product.b = w, product.c = b->rows;
         product.transpose_b = true;
         product.lda = product.ldb = a->features, product.ldc = s->window;
         break;
     default: /* kernel = rowsᵀ · y */
         product.m = s->window, product.n = each, product.k = b->count;
-        product.a = b->rows, product.b = b->y, product.c = b->kernel;
+        product.a = b->rows, product.b = y, product.c = b->kernel;
         product.transpose_a = true;
         product.lda = s->window, product.ldb = a->features, product.ldc = each;
     }
@@ -130,11 +154,12 @@ static int compute_block(const neap_run *run, neap_convolution_kind kind, const 
     size_t item = item_of(a);
     int64_t each = a->features / a->groups;
     char *w = (char *)a->w + (size_t)(b->group * each) * item;
-    if (kind != NEAP_CONVOLUTION_INPUT)
-        move_windows(a, b, false);
-    int status = multiply(run, kind, a, s, b, w);
-    if (status == 0 && kind == NEAP_CONVOLUTION_INPUT)
-        move_windows(a, b, true);
+    bool moves = b->rows != a->x;
+    if (moves && kind != NEAP_CONVOLUTION_INPUT)
+        move_windows(a, s, b, false);
+    int status = multiply(run, kind, a, s, b);
+    if (status == 0 && moves && kind == NEAP_CONVOLUTION_INPUT)
+        move_windows(a, s, b, true);
     for (int64_t k = 0; k < s->window && status == 0 && kind == NEAP_CONVOLUTION_KERNEL; k++)
         add_into(a->f64, w + (size_t)(k * a->features) * item, b->kernel + (size_t)(k * each) * item, each);
     return status;
@@ -142,27 +167,24 @@ static int compute_block(const neap_run *run, neap_convolution_kind kind, const 
 
 static int by_products(const neap_run *run, neap_convolution_kind kind, const neap_convolution *a) {
     sizes s = sizes_of(a);
-    int64_t each = a->features / a->groups, most = s.block < s.places ? s.block : s.places;
-    size_t item = item_of(a), rows = (size_t)(most * s.window) * item, bytes = rows;
+    int64_t each = a->features / a->groups, places = s.places * a->batch;
+    bool pointwise = is_pointwise(a, &s);
+    int64_t most = pointwise || places < s.block ? places : s.block;
+    size_t item = item_of(a), rows = pointwise ? 0 : (size_t)(most * s.window) * item, bytes = rows;
     if (kind == NEAP_CONVOLUTION_KERNEL)
         bytes += (size_t)(s.window * each) * item;
-    void *scratch;
-    int status = neap_run_alloc(run, bytes, &scratch);
+    void *scratch = NULL;
+    int status = bytes ? neap_run_alloc(run, bytes, &scratch) : 0;
     if (status)
         return neap_error(status, "no memory for the windows of a convolution");
-    conv_block b = {.rows = scratch, .kernel = (char *)scratch + rows};
-    for (int64_t n = 0; n < a->batch && status == 0 && !neap_run_cancelled(run); n++) {
-        b.x = (char *)a->x + (size_t)(n * s.x) * item;
-        for (b.group = 0; b.group < a->groups && status == 0; b.group++) {
-            char *y = (char *)a->y + (size_t)(n * s.y + b.group * each) * item;
-            for (b.first = 0; b.first < s.places && status == 0; b.first += b.count) {
-                b.count = s.places - b.first < most ? s.places - b.first : most;
-                b.y = y + (size_t)(b.first * a->features) * item;
-                status = compute_block(run, kind, a, &s, &b);
-            }
+    conv_block b = {.rows = pointwise ? a->x : scratch, .kernel = (char *)scratch + rows};
+    for (b.group = 0; b.group < a->groups && status == 0; b.group++)
+        for (b.first = 0; b.first < places && status == 0 && !neap_run_cancelled(run); b.first += b.count) {
+            b.count = places - b.first < most ? places - b.first : most;
+            status = compute_block(run, kind, a, &s, &b);
         }
-    }
-    neap_run_free(run, scratch, bytes);
+    if (scratch)
+        neap_run_free(run, scratch, bytes);
     return status;
 }
 
@@ -298,10 +320,18 @@ void engine_conv_plainly(bool plainly) {
     atomic_store(&without_library, plainly);
 }
 
+/* oneDNN copies the kernel to a layout of its own in each call, and describes what it does: of few places that is most
+ * of the work. Up to FEW_PLACES products took 0.08 to 1.0 of its time. */
+bool engine_conv_is_small(neap_convolution_kind kind, const neap_convolution *a) {
+    double places = (double)a->batch * (double)product_of_extents(a->ndim, a->out);
+    return kind == NEAP_CONVOLUTION_FORWARD && a->groups == 1 && places <= FEW_PLACES;
+}
+
 int engine_conv(const neap_run *run, neap_convolution_kind kind, const neap_convolution *args) {
     sizes s = sizes_of(args);
     bool empty = args->batch == 0 || s.x == 0 || s.y == 0 || s.w == 0;
-    if (!empty && !args->f64 && !atomic_load(&without_library) && engine_conv_dnnl_there() && by_parts(run, kind, args))
+    bool library = !empty && !args->f64 && !engine_conv_is_small(kind, args) && !atomic_load(&without_library);
+    if (library && engine_conv_dnnl_there() && by_parts(run, kind, args))
         return NEAP_OK;
     /* Sums over nothing are zeros; the derivatives are added up. */
     int64_t size = kind == NEAP_CONVOLUTION_FORWARD ? s.y * args->batch

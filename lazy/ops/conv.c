@@ -151,6 +151,13 @@ static double count_conv_flops(const roles *r, const lazy_call_desc *call) {
     return flops;
 }
 
+/* ns: 30 operations in one, behind what oneDNN prepares, or a product. */
+static int64_t estimate_conv(const roles *r, const lazy_call_desc *call) {
+    neap_convolution a;
+    bool small = read_call(r, call, &a) == 0 && engine_conv_is_small(r->kind, &a);
+    return (small ? 1000 : 20000) + (int64_t)(count_conv_flops(r, call) / 30);
+}
+
 static int bind_conv_call(const roles *r, const lazy_call *call, neap_convolution *a) {
     lazy_aval in[2];
     for (int k = 0; k < 2; k++)
@@ -193,7 +200,7 @@ static const char *fill_conv_routine(const roles *r, const lazy_call *call, neap
     }                                                                                                                  \
     static int64_t name##_cost(const lazy_call_desc *call, const lazy_result *out) {                                   \
         (void)out;                                                                                                     \
-        return 20000 + (int64_t)(count_conv_flops(&role, call) / 30);                                                  \
+        return estimate_conv(&role, call);                                                                             \
     }                                                                                                                  \
     static double name##_flops(const lazy_call_desc *call, const lazy_result *out) {                                   \
         (void)out;                                                                                                     \
