@@ -90,7 +90,7 @@ local MISTAKES = {
       .. "models keep no mode, and np.nn.Dropout drops where it gets a key" },
     { "y = np.tree_map(f, {x})", "np has no 'tree_map'; here it is np.tree.map(f, tree)" },
     { "y = np.jit(f, {static_argnums=0})",
-      "np.jit: unknown option 'static_argnums' (options: device, donate, sizes, static); "
+      "np.jit: unknown option 'static_argnums' (options: device, donate, keep, sizes, static); "
       .. "static, whose positions count from 1" },
     { "print(x[undefinedname])", "array index: the index is nil ('undefinedname' has no value: is it misspelt?)",
       prompt = "the variable 'undefinedname' has no value" },
