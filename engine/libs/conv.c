@@ -3,8 +3,8 @@
  *      x ──windows──▶ a matrix, one row for each place of y, with all elements of x that meet a kernel there
  *
  * so that y = windows · w; and for the derivatives w = windowsᵀ · y, and windows = y · wᵀ, which is added back to x.
- * The matrix is made for one group at a time, and of many places in blocks; it is x itself where the kernel has one
- * place and moves by one. Sums are in one fixed order.
+ * The matrix is made for one group at a time, and of many places in blocks; it is part of x itself where a kernel has
+ * one place and moves by one. Sums are in one fixed order.
  */
 #include "engine/libs/conv.h"
 
@@ -21,6 +21,7 @@ enum {
     MOST_PARTS = 16,
     MOST_KERNELS = 4,
     FEW_PLACES = 128,
+    GROUP_CHANNELS = 8,
     SUM_BYTES = 1 << 18 /* of kernels that are summed, at a time */
 };
 
@@ -76,7 +77,7 @@ static void add_into(bool f64, void *to, const void *from, int64_t n) {
 
 typedef struct conv_block { /* of the places of all images, in one group */
     int64_t group, first, count;
-    char *rows;   /* scratch for the windows of these places */
+    char *rows;   /* scratch for the windows of these places; NULL: they are columns of x */
     char *kernel; /* scratch for the kernel of a group */
 } conv_block;
 
@@ -113,11 +114,11 @@ static void move_windows(const neap_convolution *a, const sizes *s, const conv_b
 }
 
 /* ---- By products ------------------------------------------------------------------------------------------------- */
-/* Is the matrix of windows x itself? */
-static bool is_pointwise(const neap_convolution *a, const sizes *s) {
-    bool same = a->groups == 1 && s->window == a->channels;
+/* Has a kernel one place, which moves by one? Then columns of x are the matrix of windows. */
+static bool is_pointwise(const neap_convolution *a) {
+    bool same = true;
     for (int k = 0; k < a->ndim && same; k++)
-        same = a->stride[k] == 1 && !a->low[k] && !a->high[k];
+        same = a->kernel[k] == 1 && a->stride[k] == 1 && !a->low[k] && !a->high[k];
     return same;
 }
 
@@ -127,24 +128,27 @@ static int multiply(const neap_run *run, neap_convolution_kind kind, const neap_
     int64_t each = a->features / a->groups;
     size_t item = item_of(a), group = (size_t)(b->group * each) * item;
     char *w = (char *)a->w + group, *y = (char *)a->y + (size_t)(b->first * a->features) * item + group;
+    char *x = (char *)a->x + (size_t)(b->first * a->channels + b->group * s->window) * item;
+    void *rows = b->rows ? b->rows : x;
+    int64_t apart = b->rows ? s->window : a->channels;
     engine_gemm_args product = {.f64 = a->f64};
     switch (kind) {
     case NEAP_CONVOLUTION_FORWARD: /* y = rows · w */
         product.m = b->count, product.n = each, product.k = s->window;
-        product.a = b->rows, product.b = w, product.c = y;
-        product.lda = s->window, product.ldb = product.ldc = a->features;
+        product.a = rows, product.b = w, product.c = y;
+        product.lda = apart, product.ldb = product.ldc = a->features;
         break;
     case NEAP_CONVOLUTION_INPUT: /* rows = y · wᵀ */
         product.m = b->count, product.n = s->window, product.k = each;
-        product.a = y, product.b = w, product.c = b->rows;
+        product.a = y, product.b = w, product.c = rows;
         product.transpose_b = true;
-        product.lda = product.ldb = a->features, product.ldc = s->window;
+        product.lda = product.ldb = a->features, product.ldc = apart;
         break;
     default: /* kernel = rowsᵀ · y */
         product.m = s->window, product.n = each, product.k = b->count;
-        product.a = b->rows, product.b = y, product.c = b->kernel;
+        product.a = rows, product.b = y, product.c = b->kernel;
         product.transpose_a = true;
-        product.lda = s->window, product.ldb = a->features, product.ldc = each;
+        product.lda = apart, product.ldb = a->features, product.ldc = each;
     }
     return engine_gemm(run, &product);
 }
@@ -154,11 +158,10 @@ static int compute_block(const neap_run *run, neap_convolution_kind kind, const 
     size_t item = item_of(a);
     int64_t each = a->features / a->groups;
     char *w = (char *)a->w + (size_t)(b->group * each) * item;
-    bool moves = b->rows != a->x;
-    if (moves && kind != NEAP_CONVOLUTION_INPUT)
+    if (b->rows && kind != NEAP_CONVOLUTION_INPUT)
         move_windows(a, s, b, false);
     int status = multiply(run, kind, a, s, b);
-    if (status == 0 && moves && kind == NEAP_CONVOLUTION_INPUT)
+    if (status == 0 && b->rows && kind == NEAP_CONVOLUTION_INPUT)
         move_windows(a, s, b, true);
     for (int64_t k = 0; k < s->window && status == 0 && kind == NEAP_CONVOLUTION_KERNEL; k++)
         add_into(a->f64, w + (size_t)(k * a->features) * item, b->kernel + (size_t)(k * each) * item, each);
@@ -168,7 +171,7 @@ static int compute_block(const neap_run *run, neap_convolution_kind kind, const 
 static int by_products(const neap_run *run, neap_convolution_kind kind, const neap_convolution *a) {
     sizes s = sizes_of(a);
     int64_t each = a->features / a->groups, places = s.places * a->batch;
-    bool pointwise = is_pointwise(a, &s);
+    bool pointwise = is_pointwise(a);
     int64_t most = pointwise || places < s.block ? places : s.block;
     size_t item = item_of(a), rows = pointwise ? 0 : (size_t)(most * s.window) * item, bytes = rows;
     if (kind == NEAP_CONVOLUTION_KERNEL)
@@ -177,7 +180,7 @@ static int by_products(const neap_run *run, neap_convolution_kind kind, const ne
     int status = bytes ? neap_run_alloc(run, bytes, &scratch) : 0;
     if (status)
         return neap_error(status, "no memory for the windows of a convolution");
-    conv_block b = {.rows = pointwise ? a->x : scratch, .kernel = (char *)scratch + rows};
+    conv_block b = {.rows = pointwise ? NULL : scratch, .kernel = (char *)scratch + rows};
     for (b.group = 0; b.group < a->groups && status == 0; b.group++)
         for (b.first = 0; b.first < places && status == 0 && !neap_run_cancelled(run); b.first += b.count) {
             b.count = places - b.first < most ? places - b.first : most;
@@ -321,17 +324,20 @@ void engine_conv_plainly(bool plainly) {
 }
 
 /* oneDNN copies the kernel to a layout of its own in each call, and describes what it does: of few places that is most
- * of the work. Up to FEW_PLACES products took 0.08 to 1.0 of its time. */
-bool engine_conv_is_small(neap_convolution_kind kind, const neap_convolution *a) {
+ * of the work, and up to FEW_PLACES products took 0.08 to 1.0 of its time. In groups of at least GROUP_CHANNELS channels
+ * products took 0.3 to 0.9 of its time where a kernel has one place. */
+bool engine_conv_by_products(neap_convolution_kind kind, const neap_convolution *a) {
     double places = (double)a->batch * (double)product_of_extents(a->ndim, a->out);
-    return kind == NEAP_CONVOLUTION_FORWARD && a->groups == 1 && places <= FEW_PLACES;
+    bool few = a->groups == 1 && places <= FEW_PLACES;
+    bool grouped = a->groups > 1 && a->channels / a->groups >= GROUP_CHANNELS && is_pointwise(a);
+    return kind == NEAP_CONVOLUTION_FORWARD && (few || grouped);
 }
 
 int engine_conv(const neap_run *run, neap_convolution_kind kind, const neap_convolution *args) {
     sizes s = sizes_of(args);
     bool empty = args->batch == 0 || s.x == 0 || s.y == 0 || s.w == 0;
-    bool library = !empty && !args->f64 && !engine_conv_is_small(kind, args) && !atomic_load(&without_library);
-    if (library && engine_conv_dnnl_there() && by_parts(run, kind, args))
+    bool plainly = empty || args->f64 || engine_conv_by_products(kind, args) || atomic_load(&without_library);
+    if (!plainly && engine_conv_dnnl_there() && by_parts(run, kind, args))
         return NEAP_OK;
     /* Sums over nothing are zeros; the derivatives are added up. */
     int64_t size = kind == NEAP_CONVOLUTION_FORWARD ? s.y * args->batch

@@ -9,10 +9,10 @@
 #include "engine/routine.h"
 
 /* From inside an op. f32 goes to oneDNN if that is there, one call on one thread for each part of the batch, whose
- * extent depends on the arguments alone; all else, and what is small, to products, over matrices of windows. */
+ * extent depends on the arguments alone; all else, and what is faster so, to products, over matrices of windows. */
 int engine_conv(const neap_run *run, neap_convolution_kind kind, const neap_convolution *args);
-/* Has it so few places that it is small? */
-bool engine_conv_is_small(neap_convolution_kind kind, const neap_convolution *args);
+/* Is it faster by products, by its extents? */
+bool engine_conv_by_products(neap_convolution_kind kind, const neap_convolution *args);
 
 /* "oneDNN 2.6.3", or why convolutions of f32 do not go there. BORROWED forever. */
 const char *engine_conv_library(void);

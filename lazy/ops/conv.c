@@ -154,8 +154,8 @@ static double count_conv_flops(const roles *r, const lazy_call_desc *call) {
 /* ns: 30 operations in one, behind what oneDNN prepares, or a product. */
 static int64_t estimate_conv(const roles *r, const lazy_call_desc *call) {
     neap_convolution a;
-    bool small = read_call(r, call, &a) == 0 && engine_conv_is_small(r->kind, &a);
-    return (small ? 1000 : 20000) + (int64_t)(count_conv_flops(r, call) / 30);
+    bool light = read_call(r, call, &a) == 0 && engine_conv_by_products(r->kind, &a);
+    return (light ? 1000 : 20000) + (int64_t)(count_conv_flops(r, call) / 30);
 }
 
 static int bind_conv_call(const roles *r, const lazy_call *call, neap_convolution *a) {
