@@ -17,6 +17,21 @@ set(NEAP_INSTALL_LUA share/lua/5.1 CACHE STRING "Where the Lua files for stock l
 
 option(NEAP_VERSIONED "libneap.so is a link to a file with its version; OFF for LuaRocks, which moves no links" ON)
 
+# `git clone` makes a folder neap, and so a prefix ~/neap may be the sources themselves. Staging (DESTDIR) and build/
+# may be inside of the sources.
+install(CODE "
+    if(\"\$ENV{DESTDIR}\" STREQUAL \"\")
+        file(REAL_PATH \"\${CMAKE_INSTALL_PREFIX}\" place)
+        file(REAL_PATH \"${PROJECT_SOURCE_DIR}\" sources)
+        file(REAL_PATH \"${PROJECT_BINARY_DIR}\" build)
+        string(FIND \"\${place}/\" \"\${sources}/\" in_sources)
+        string(FIND \"\${place}/\" \"\${build}/\" in_build)
+        if(in_sources EQUAL 0 AND NOT in_build EQUAL 0)
+            message(FATAL_ERROR \"\${place} is in the folder of the sources, among which bin, lib, share would lie: \"
+                                \"choose another prefix, such as ~/opt/neap\")
+        endif()
+    endif()" ALL_COMPONENTS)
+
 if(NEAP_VERSIONED)
     set_target_properties(neap PROPERTIES
         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
@@ -41,7 +56,8 @@ install(FILES "${PROJECT_BINARY_DIR}/neap.pc" DESTINATION ${NEAP_INSTALL_LIB}/pk
 
 # ---- Texts -----------------------------------------------------------------------------------------------------------
 set(DOC share/doc/neap)
-install(FILES README.md CHANGELOG.md LICENSE LICENSE-NOTES.md packaging/copyright DESTINATION ${DOC} COMPONENT neap)
+install(FILES README.md CHANGELOG.md SECURITY.md CITATION.cff LICENSE LICENSE-NOTES.md packaging/copyright
+        DESTINATION ${DOC} COMPONENT neap)
 install(DIRECTORY docs/ DESTINATION ${DOC}/docs COMPONENT neap
     FILES_MATCHING PATTERN "*.md" PATTERN "*.ipynb" PATTERN "*.png" PATTERN ".ipynb_checkpoints" EXCLUDE)
 install(DIRECTORY examples/ DESTINATION ${DOC}/examples COMPONENT neap)

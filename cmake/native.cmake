@@ -55,15 +55,15 @@ function(neap_add_native)
     file(GLOB phases CONFIGURE_DEPENDS lazy/native/plugin/gpu_*.h lazy/native/gpu_call.h)
     foreach(isa ${SIMD_VARIANTS} ${gpu} ${gpu_calls})
         math(EXPR bits "32 * ${lanes_${isa}}")
-        set(source "${PROJECT_SOURCE_DIR}/lazy/native/plugin/rows.c")
+        set(source lazy/native/plugin/rows.c)
         set(flags ${SIMD_FLAGS_${isa}} -D_GNU_SOURCE -fopenmp-simd -fno-asynchronous-unwind-tables -fno-stack-protector)
         set(depends "${GENERATED}/native_gen.h")
         if(isa STREQUAL gpu)
-            set(source "${PROJECT_SOURCE_DIR}/lazy/native/plugin/gpu_rows.c")
+            set(source lazy/native/plugin/gpu_rows.c)
             set(flags ${flags_gpu})
             set(depends "${GENERATED}/gpu_gen.h" ${freestanding})
         elseif(isa STREQUAL gpu_calls)
-            set(source "${PROJECT_SOURCE_DIR}/lazy/native/plugin/gpu_call_rows.c")
+            set(source lazy/native/plugin/gpu_call_rows.c)
             set(flags ${flags_gpu})
             set(depends ${phases} ${freestanding})
         endif()
@@ -78,8 +78,9 @@ function(neap_add_native)
                         -DLANES=${lanes_${isa}} -DNATIVE_${dtype} -ffp-contract=off
                         -fno-math-errno -fno-trapping-math -w
                         "-I${PROJECT_SOURCE_DIR}" "-I${GENERATED}"
-                        -c -emit-llvm "${source}" -o "${output}"
-                DEPENDS "${source}" ${depends} ${ROW_HEADERS}
+                        -c -emit-llvm ${source} -o "${output}"
+                DEPENDS ${source} ${depends} ${ROW_HEADERS}
+                WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" # bitcode has the name of its source as it is said here
                 COMMENT "Compiling rows to bitcode: ${isa}, ${dtype}" VERBATIM)
             list(APPEND bitcode "${output}")
             string(APPEND assembly "ENGINE_INCBIN(${name}, \"${output}\")\n")

@@ -40,7 +40,7 @@ static void set_gpus(lua_State *L) {
 
 int doctor_run(lua_State *L) {
     lua_newtable(L);
-    set_text(L, "version", NEAP_VERSION);
+    set_text(L, "version", neap_version());
     set_text(L, "abi", neap_abi_hash());
     set_text(L, "luajit", NEAP_LUAJIT_VARIANT);
     set_text(L, "compiler", __VERSION__);

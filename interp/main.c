@@ -213,7 +213,7 @@ int main(int argc, char **argv) {
         if (options.help)
             options_print_help(stdout);
         else
-            puts("neap " NEAP_VERSION);
+            printf("neap %s\n", neap_version());
         return finish_stdout(SESSION_OK);
     }
     if (check_processes(argv, &options) < 0)

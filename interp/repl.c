@@ -19,6 +19,7 @@
 #include "interp/line.h"
 #include "interp/session.h"
 #include "interp/signals.h"
+#include "lazy/lazy.h"
 
 static lua_State *prompt_state;
 
@@ -204,9 +205,12 @@ int repl_run(lua_State *L) {
     bool terminal = on_terminal();
     const line_editor *editor = open_editor(L, terminal);
     prompt_state = L;
-    if (terminal)
-        write_plain_text("neap " NEAP_VERSION
-                         ", arrays in np; Ctrl-C stops a command, Ctrl-D ends, :help tells more\n");
+    if (terminal) {
+        char text[120];
+        snprintf(text, sizeof text, "neap %s, arrays in np; Ctrl-C stops a command, Ctrl-D ends, :help tells more\n",
+                 neap_version());
+        write_plain_text(text);
+    }
     for (bool pressed = false;;) {
         char *command = NULL;
         line_status status = editor->read("> ", &command);

@@ -7,6 +7,11 @@ variable itself, lowest coefficient first; series (`series`) are Chebyshev's, in
 the first coefficient halved. The comment of a table gives the largest error of its rounded coefficients, as a power of
 two. The other tables are known series: where they come from stands with each.
 """
+import sys
+
+if "--help" in sys.argv:
+    sys.exit(print(__doc__))
+
 from mpmath import mp, mpf
 
 mp.dps = 50

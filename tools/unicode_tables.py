@@ -9,7 +9,11 @@ StripAccents for accents, is asked of it, the rest is Unicode 16. Numbers are in
 LENGTH=VALUE …, without a value where there is none. Mappings are DELTA, the distance from the code point before, and
 code points joined by dots.
 """
+import sys
 import textwrap
+
+if "--help" in sys.argv:
+    sys.exit(print(__doc__))
 
 import regex
 import unicodedata2 as unicode

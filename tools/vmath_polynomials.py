@@ -11,6 +11,10 @@ around the tables are the classic ones of Cody and Waite (1980) and of fdlibm.
 """
 import math
 import struct
+import sys
+
+if "--help" in sys.argv:
+    sys.exit(print(__doc__))
 
 from mpmath import mp, mpf
 

@@ -18,10 +18,6 @@
 enum { DEFAULT_NODES = 1024 };
 static const int64_t LEAST_BYTES = 64 << 20;
 
-#ifndef NEAP_VERSION
-#define NEAP_VERSION "0.1.0"
-#endif
-
 static int64_t default_bytes(void) {
     int64_t bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE) / 16;
     return bytes > LEAST_BYTES ? bytes : LEAST_BYTES;

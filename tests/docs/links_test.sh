@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# links_test.sh (release build only): what README.md, CONTRIBUTING.md and the pages in docs/ and docs/guides/ refer to
-# is there: files of links, and files that are named by their path from the root, where * stands for any text.
+# links_test.sh (release build only): what the pages in the root, in docs/, docs/guides/ and docs/releases/ refer to is
+# there: files of links, and files that are named by their path from the root, where * stands for any text.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -25,7 +25,7 @@ expect() {
     fi
 }
 
-for page in README.md CONTRIBUTING.md docs/*.md docs/guides/*.md; do
+for page in *.md docs/*.md docs/guides/*.md docs/releases/*.md; do
     while IFS=: read -r line path; do expect "$page" "$line" "$(dirname "$page")/$path"; done < <(links "$page")
     while IFS=: read -r line path; do expect "$page" "$line" "$path"; done < <(paths "$page")
 done

@@ -136,6 +136,24 @@ check.test("tests for single ops are found", function()
     check.ok(out:find("lazy/vm/join.c:1: 2 tests for single ops, expected 1", 1, true), out)
 end)
 
+check.test("bytecode is the same in each process, and what it was", function()
+    local program = write("bytes.lua", [==[
+package.path = "tools/gen/lib/?.lua;" .. package.path
+local source = [[
+local t = { a = 1, b = 2.5, c = "x", d = true, [-3] = 4, [true] = 5, e = { f = 1, g = { 1, "two", 3 } } }
+return t, (function() return { x = 1, y = -1e300, z = 2 ^ 53, [0.5] = false } end)(), 3LL, 2ULL, 2i, 1e9, "end"]]
+for _, stripped in ipairs{ false, true } do
+    io.write(require("bytecode").ordered(string.dump(assert(loadstring(source)), stripped)))
+end]==])
+    local status, first, err = process.run_neap { program }
+    check.equal({ status, err }, { 0, "" })
+    for _ = 1, 3 do check.ok(select(2, process.run_neap { program }) == first, "another process has other bytes") end
+    local t, u, three, two, i, big, last = assert(loadstring(first:sub(first:find("\27LJ", 5, true), -1)))()
+    check.equal(t, { a = 1, b = 2.5, c = "x", d = true, [-3] = 4, [true] = 5, e = { f = 1, g = { 1, "two", 3 } } })
+    check.equal(u, { x = 1, y = -1e300, z = 2 ^ 53, [0.5] = false })
+    check.equal({ tostring(three), tostring(two), tostring(i), big, last }, { "3LL", "2ULL", "0+2i", 1e9, "end" })
+end)
+
 os.execute("rm -rf '" .. folder .. "'")
 process.cleanup()
 check.done()

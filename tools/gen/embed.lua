@@ -11,11 +11,12 @@
 -- library's frames. It must be loaded by the LuaJIT version that runs this program. Modules without a prefix are copied
 -- to TREE, which stock luajit uses as LUA_PATH="TREE/?.lua;TREE/?/init.lua"; Lua files there that are no module any
 -- more are removed, since they could hide one that is. In both, methods of strings and files have become functions
--- (lib/methods.lua).
+-- (lib/methods.lua). The same sources give the same bytes (lib/bytecode.lua).
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
 local methods = require "methods"
+local bytecode = require "bytecode"
 
 local list_path, out, tree = arg[1], arg[2], arg[3]
 if not tree then files.fail("usage: embed.lua MODULES OUT TREE") end
@@ -38,7 +39,7 @@ for k, module in ipairs(modules) do
     local good, code = pcall(methods.rewrite, source)
     if not good then files.fail("%s: %s", module.file, code) end
     chunk = assert(loadstring(code, "@" .. module.path))
-    bytes[k] = string.dump(chunk, false)
+    bytes[k] = bytecode.ordered(string.dump(chunk, false))
     entries[k] = string.format("    {%s, %s, embedded_bytes + %d, %d},\n", files.c_string(module.name),
                                files.c_string("@" .. module.path), at, #bytes[k])
     at = at + #bytes[k]

@@ -19,11 +19,11 @@ local DEVICES = 8 -- for notebooks about several
 -- The pages, by what readers look for. Those of docs/ that stand in no list are topics, those of reference/ all follow.
 local GROUPS = {
     { "Start", "README.md docs/guides/lua.md docs/guides/numpy.md docs/guides/jax.md docs/guides/pytorch.md "
-        .. "docs/prompt.md docs/install.md docs/mistakes.md" },
+        .. "docs/prompt.md docs/install.md docs/stability.md docs/mistakes.md" },
     { "Notebooks", "" },
     { "Topics", "" },
     { "Reference", "" },
-    { "Inside", "docs/tour.md docs/words.md docs/devices.md CONTRIBUTING.md CHANGELOG.md" },
+    { "Inside", "docs/tour.md docs/words.md docs/devices.md CONTRIBUTING.md SECURITY.md CHANGELOG.md" },
 }
 
 local function address(path)
@@ -44,7 +44,8 @@ end
 local found = files.command("cd " .. files.quote(root)
     .. " && find docs -name '*.md' -o -name '*.ipynb' | LC_ALL=C sort")
 for path in found:gmatch "[^\n]+" do
-    local group = path:find "^docs/reference/" and GROUPS[4] or path:find "%.ipynb$" and GROUPS[2] or GROUPS[3]
+    local group = path:find "^docs/reference/" and GROUPS[4] or path:find "%.ipynb$" and GROUPS[2]
+        or path:find "^docs/releases/" and GROUPS[5] or GROUPS[3]
     if not listed[path] then table.insert(group.pages, { path = path }) end
     listed[path] = true
 end
@@ -104,7 +105,8 @@ table.insert(all, man)
 
 -- ---- Writing --------------------------------------------------------------------------------------------------------
 
-local TITLES = { ["README.md"] = "neap", ["CONTRIBUTING.md"] = "Contributing", ["CHANGELOG.md"] = "Changes" }
+local TITLES = { ["README.md"] = "neap", ["CONTRIBUTING.md"] = "Contributing", ["CHANGELOG.md"] = "Changes",
+                 ["SECURITY.md"] = "Security" }
 
 local function short_title(page)
     return highlight.escape(TITLES[page.path] or page.title)
