@@ -137,14 +137,14 @@ end
 function manifest.read(folder)
     local path = manifest.path(folder)
     local m, crc = manifest.read_json(path)
-    if type(m) ~= "table" or m.format ~= FORMAT or type(m.files) ~= "table" or type(m.leaves) ~= "table"
-        or not is_count(m.generation) then
+    if type(m) ~= "table" or m.format ~= FORMAT then wrong("'%s' is no manifest of a checkpoint", path) end
+    if m.version ~= VERSION then -- first, since another version may have other fields
+        wrong("'%s' has version %s, this neap reads version %d", path, tostring(m.version), VERSION)
+    end
+    if type(m.files) ~= "table" or type(m.leaves) ~= "table" or not is_count(m.generation) then
         wrong("'%s' is no manifest of a checkpoint", path)
     end
     if m.order ~= ORDER then wrong("'%s': its numbers are in another byte order, '%s'", path, tostring(m.order)) end
-    if m.version ~= VERSION then
-        wrong("'%s' has version %s, this neap reads version %d", path, core.describe(m.version), VERSION)
-    end
     m.sizes, m.crc = {}, crc
     for _, file in ipairs(m.files) do
         if type(file) ~= "table" or type(file.name) ~= "string" or not file.name:find "^data%-%x+%-%d+%.bin$"
