@@ -53,6 +53,17 @@ check.test("installing, and moving what was installed", function()
     sh [[! grep -rlI -e "$W" -e first/share "$P/share/lua" "$P/share/man" "$P/lib/pkgconfig" "$P/include"]]
 end)
 
+check.test("a prefix among the sources is refused, but for staging", function()
+    local root = io.popen "pwd":read "*l"
+    for _, inside in ipairs { root, root .. "/opt/neap", root .. "/docs/.." } do
+        local status, _, err = process.run { "cmake", "--install", build, "--prefix", inside }
+        check.ok(status ~= 0 and err:find "is in the folder of the sources", err)
+    end
+    check.ok(os.execute("[ ! -e bin/neap ] && [ ! -e opt ]") == 0, "something was installed there")
+    local line = "DESTDIR=%s/staging cmake --install %s --prefix '%s/opt' >%s/log"
+    check.ok(os.execute(line:format(folder, build, root, folder)) == 0, "staging is refused")
+end)
+
 test("a script that names its interpreter", "env", function()
     check.equal(sh [[
 cat >script <<'END'
