@@ -21,6 +21,8 @@ local LICENSES = {
     fftw3 = "GPL-2.0-or-later",
     zeromq3 = "LGPL-3.0-or-later WITH LGPL-3.0-linking-exception", libsodium = "ISC",
 }
+-- Those of what is inside of a package of ours, beside MIT.
+local BESIDES = { neap = " AND GPL-3.0-or-later", ["neap-native"] = " AND Apache-2.0 WITH LLVM-exception" }
 -- What is inside of files of the packages: file, package of Debian, whose version counts (false: the version itself).
 local INSIDE = {
     { "neap_native.so", "llvm-19-dev" }, { "neap_native.so", "libstdc++-12-dev" },
@@ -113,7 +115,7 @@ for deb in output("ls " .. files.quote(build) .. "/packages/*.deb"):gmatch "[^\n
     local id = add(deb:match "[^/]*$", {
         versionInfo = output("dpkg-deb -f " .. files.quote(deb) .. " Version"), packageFileName = deb:match "[^/]*$",
         checksums = sha256(deb), supplier = "Organization: The neap authors",
-        licenseDeclared = name == "neap" and "GPL-3.0-or-later AND MIT" or "MIT",
+        licenseDeclared = "MIT" .. (BESIDES[name] or ""),
     })
     described[#described + 1] = id
     relate(id, "GENERATED_FROM", source)
