@@ -322,7 +322,9 @@ check.test("hostile manifests", function()
         check.raises(function() np.io.load_checkpoint(folder) end, pattern)
     end
     -- Of a later version is what has its number, whatever else it says; nor is it written over.
-    fails("manifest.json' has version 2, this neap reads version 1$", function(m) m.version, m.files, m.order = 2, 3, 4 end)
+    fails("manifest.json' has version 2, this neap reads version 1$", function(m)
+        m.version, m.files, m.order = 2, 3, 4
+    end)
     check.raises(function() np.io.save_checkpoint(folder, { x = np.ones(2) }) end, "version 2, this neap")
     fails("no manifest", function(m) m.format = "x" end)
     fails("byte order", function(m) m.order = "x" end)
