@@ -42,5 +42,17 @@ while IFS=: read -r page line found; do
     same "$page:$line" "${found##*[_ -]}"
 done < <(grep -noE 'neap(-[a-z]+)?[ _-][0-9]+\.[0-9]+\.[0-9]+' README.md CONTRIBUTING.md docs/*.md packaging/*)
 
+# What docs/stability.md says of other numbers.
+stated() { # stated PATTERN: the number behind these words
+    tr '\n' ' ' <docs/stability.md | grep -oE "$1[0-9.]+[0-9]|$1[0-9]" | head -n 1 | grep -oE '[0-9][0-9.]*$'
+}
+same "the soname in docs/stability.md" "$(stated 'libneap\.so\.')" "${version%.*}"
+same "the format of programs there" "$(stated 'version of the format, now ')" \
+    "$(sed -n 's/^local MAGIC, VERSION = .*, \([0-9]*\) --.*/\1/p' stdlib/neap/programs/program_file.lua)"
+same "that of checkpoints" "$(stated 'version of their manifest, now ')" \
+    "$(sed -n 's/^local FORMAT, VERSION, NAME = .*, \([0-9]*\), .*/\1/p' stdlib/neap/io/manifest.lua)"
+same "the interface of plugins" "$(stated 'NEAP_DEVICE_ABI., now ')" \
+    "$(sed -n 's/^enum { NEAP_DEVICE_ABI = \([0-9]*\) };.*/\1/p' engine/device.h)"
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
