@@ -64,5 +64,16 @@ else
     echo "FAILED a tree that stands where it was is not built"
     failed=$((failed + 1))
 fi
+rm "$folder/ran"
+stand_in tools/setup 'case $* in --found) echo a package ;; esac'
+stand_in bin/cmake "echo \"\$*\" >>'$folder/ran'"
+"$folder/tools/build"
+"$folder/tools/build"
+if [ "$(cat "$folder/ran")" = '--preset release -U NEAP_HAVE_* -U MPI_*'$'\n--build build\n--build build' ]; then
+    passed=$((passed + 1))
+else
+    echo "FAILED packages that came are looked for once: $(cat "$folder/ran")"
+    failed=$((failed + 1))
+fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
