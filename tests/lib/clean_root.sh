@@ -4,7 +4,7 @@
 #     clean_root_make FOLDER              makes one; on failure it prints why
 #     clean_root_run FOLDER COMMAND       runs a command of the shell's in it, as root
 #     clean_root_user FOLDER COMMAND      … as the user ada, in her home (clean_root_add_user makes her)
-#     clean_root_offline=yes              the next ones have no network
+#     clean_root_offline=yes              the next ones have no network, but for the machine's own (lo)
 #     clean_root_seconds=N                and this limit (300)
 #     clean_root_suite=NAME               a release of Debian (bookworm, which is 12)
 #
@@ -21,7 +21,7 @@ clean_root_seconds=300
 clean_root_lacks() {
     local tool
     [ "$(id -u)" -eq 0 ] || { echo "it takes root's rights"; return; }
-    for tool in debootstrap unshare chroot; do
+    for tool in debootstrap unshare chroot ip; do
         command -v $tool >/dev/null || { echo "no $tool (tools/setup --packages installs it)"; return; }
     done
     unshare --mount --pid --fork true 2>/dev/null || echo "no namespaces here"
@@ -52,9 +52,10 @@ clean_root_run() {
         mount -t sysfs sysfs "$1/sys" 2>/dev/null || true
         mount --rbind /dev "$1/dev"
         mount --bind "$3" "$1/var/cache/apt/archives"
+        if [ "$5" = yes ]; then ip link set lo up; fi
         exec env -i PATH=/usr/bin:/usr/sbin:/bin:/sbin TERM=xterm LC_ALL=C.UTF-8 HOME=/root \
             DEBIAN_FRONTEND=noninteractive timeout -k 10 "$4" chroot "$1" bash -c "$2"' \
-        clean_root "$root" "$2" "$clean_root_deps/archives" "$clean_root_seconds" 2>&1 </dev/null
+        clean_root "$root" "$2" "$clean_root_deps/archives" "$clean_root_seconds" "$clean_root_offline" 2>&1 </dev/null
 }
 
 clean_root_add_user() {

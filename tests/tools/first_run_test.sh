@@ -103,7 +103,6 @@ expect "README's second command: tests, of a build that finds what was installed
     '^[1-9][0-9]* passed, 0 failed, [0-9]* skipped$'
 run ada 'build/neap doctor'
 expect "neap doctor, with everything" 0 '^native code *LLVM' '^MPI *plugin' '^gnuplot *gnuplot'
-clean_root_offline=no # MPI wants an interface, though none that leads anywhere
 mpirun=$(sed -n 's/^\(mpirun .*train_mesh.lua[^#]*\).*/\1/p' README.md | head -n 1)
 for who in ada root; do
     line="$mpirun --data moons --epochs 1"
