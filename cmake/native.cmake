@@ -48,7 +48,8 @@ function(neap_add_native)
     set(table "")
     set(assembly "")
     set(lanes_gpu 1)
-    set(flags_gpu --target=nvptx64-nvidia-cuda -ffreestanding -nogpulib
+    # The feature is said, since clang takes it from the CUDA that it finds; plugin/gpu.c drops it.
+    set(flags_gpu --target=nvptx64-nvidia-cuda -ffreestanding -nogpulib --cuda-feature=+ptx42
         "-I${PROJECT_SOURCE_DIR}/lazy/native/plugin/freestanding")
     set(lanes_gpu_calls 1)
     file(GLOB freestanding CONFIGURE_DEPENDS lazy/native/plugin/freestanding/*.h)
