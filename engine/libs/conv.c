@@ -323,8 +323,8 @@ void engine_conv_plainly(bool plainly) {
     atomic_store(&without_library, plainly);
 }
 
-/* oneDNN copies the kernel to a layout of its own in each call, and describes what it does: of few places that is most
- * of the work, and up to FEW_PLACES products took 0.08 to 1.0 of its time. In groups of at least GROUP_CHANNELS channels
+/* oneDNN copies the kernel to a layout of its own in each call, and describes what it does: that is most of the work of
+ * few places, and up to FEW_PLACES products took 0.08 to 1.0 of its time. In groups of at least GROUP_CHANNELS channels
  * products took 0.3 to 0.9 of its time where a kernel has one place. */
 bool engine_conv_by_products(neap_convolution_kind kind, const neap_convolution *a) {
     double places = (double)a->batch * (double)product_of_extents(a->ndim, a->out);
