@@ -12,6 +12,7 @@
 --     effects     print and its kin, np.callback, np.progress, np.argparse
 --     tracing     running a Lua function on stand-ins for its arguments, which all that follows is built on
 --     transforms  derivatives, np.vmap, control flow
+--     optimize    np.optimize: roots, minima, fits
 --     programs    np.trace, np.jit, np.staged, np.deferred; programs in files
 --     mesh        np.mesh, shardings, np.shard_map, collectives
 --     nn          np.nn, np.optim, np.data
@@ -103,6 +104,7 @@ for module, names in pairs {
     ["transforms.grad"] = "grad value_and_grad",
     ["transforms.jacobian"] = "jacobian jacfwd jacrev hessian",
     ["transforms.custom"] = "checkpoint custom_vjp custom_jvp",
+    ["transforms.custom_root"] = "custom_root",
     ["transforms.control"] = "cond switch while_loop fori_loop scan",
     ["programs.program"] = "trace",
     ["programs.eval_shape"] = "eval_shape",
@@ -130,8 +132,8 @@ for module, names in pairs {
 end
 for name, module in pairs {
     random = "arrays.random_stream", linalg = "arrays.linalg", fft = "arrays.fft", signal = "arrays.signal",
-    memory = "arrays.memory", tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim",
-    data = "nn.data", io = "io", plot = "plot",
+    memory = "arrays.memory", optimize = "optimize", tree = "core.tree", effects = "effects", nn = "nn",
+    optim = "nn.optim", data = "nn.data", io = "io", plot = "plot",
 } do
     parts[name] = "neap." .. module
 end

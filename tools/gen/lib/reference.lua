@@ -8,6 +8,7 @@ local PAGES = {
     { "np.special.", "special", "Special functions: np.special" },
     { "np.optim.", "optim", "Optimizers: np.optim" }, { "np.data.", "data", "Minibatches: np.data" },
     { "np.fft.", "fft", "Fourier transforms: np.fft" }, { "np.signal.", "signal", "Spectra: np.signal" },
+    { "np.optimize.", "optimize", "Roots, minima and fits: np.optimize" },
     { "np.tree.", "tree", "Trees of arrays: np.tree" }, { "np.io.", "io", "Files: np.io" },
 }
 local FOLDERS = {
@@ -15,6 +16,7 @@ local FOLDERS = {
     arrays = { "arrays", "Arrays" }, effects = { "effects", "Output, callbacks and logs" },
     tracing = { "programs", "Programs and jitted functions" },
     programs = { "programs", "Programs and jitted functions" },
+    optimize = { "optimize", "Roots, minima and fits: np.optimize" },
     transforms = { "transforms", "Derivatives, batches and control flow" },
     mesh = { "mesh", "Meshes, shardings and collectives" }, nn = { "nn", "Neural networks: np.nn" },
     tables = { "tables", "Tables: np.table" }, text = { "io", "Files: np.io" }, io = { "io", "Files: np.io" },

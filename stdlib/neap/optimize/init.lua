@@ -1,0 +1,11 @@
+--- init.lua: np.optimize: roots, minima and fits, under the names of scipy.optimize.
+--
+-- Solvers are loops of np over arrays: np.jit and np.vmap take solvers. Solutions are roots of a condition (of f, or of
+-- the gradient), so np.custom_root differentiates solutions of every solver. docs/optimize.md.
+local optimize = {}
+
+for _, part in ipairs { "root_scalar", "minimize" } do
+    require("neap.optimize." .. part)(optimize)
+end
+
+return optimize

@@ -1,0 +1,248 @@
+--- minimize.lua: np.optimize.minimize: a local minimum of a function of many numbers.
+--
+-- All methods with gradients share a loop: a direction (directions.lua), a step (line_search.lua), a test whether
+-- the step was the last. The minimum is a root of the gradient, or, with bounds l and u, of x - clip(x - gradient, l,
+-- u), where elements are 0 if the gradient is 0 or points out of the bounds. So np.custom_root differentiates minima.
+local core = require "neap.core"
+local directions = require "neap.optimize.directions"
+local line_search = require "neap.optimize.line_search"
+local nelder_mead = require "neap.optimize.nelder_mead"
+local problem = require "neap.optimize.problem"
+local roots = require "neap.transforms.custom_root"
+local staging = require "neap.tracing.staging"
+local trees = require "neap.core.trees"
+
+local np = core.np
+local where, both, either, raise = np.where, np.logical_and, np.logical_or, core.raise
+
+local MESSAGES = {
+    [0] = "converged",
+    [1] = "the largest number of iterations is reached",
+    [2] = "no step along the direction lowers f: the precision of the dtype is reached, or the gradient is wrong",
+    [3] = "f is not finite",
+}
+local STATUS = { converged = 0, exhausted = 1, stuck = 2, undefined = 3, running = 4 }
+
+local function code(value) return core.number(value, core.dtype_codes.i32) end
+
+-- ---- The loop -------------------------------------------------------------------------------------------------------
+
+--- How far x is from a stationary point: the largest element of the gradient, or of a step along -gradient within
+-- the bounds.
+local function distance(x, g, bounds)
+    if bounds then g = x - np.clip(x - g, bounds[1], bounds[2]) end
+    return np.abs(g):max()
+end
+
+--- 1 for numbers free to move along -g, 0 for numbers held at a bound.
+local function free_of(x, g, bounds)
+    local held = either(both(x:le(bounds[1]), g:gt(0)), both(x:ge(bounds[2]), g:lt(0)))
+    return where(held, np.zeros_like(x), np.ones_like(x))
+end
+
+--- along(a), as line_search takes it, from x in direction p.
+local function line_from(value_and_grad, x, p, g, bounds)
+    local function along(a)
+        local moved = x + p * a
+        local place = bounds and np.clip(moved, bounds[1], bounds[2]) or moved
+        local f, gradient = value_and_grad(place)
+        local free = bounds and where(place:eq(moved), p, 0) or p
+        return { f = f, gradient = gradient, slope = gradient:dot(free), fall = g:dot(place - x) }
+    end
+    jit.off(along)
+    return along
+end
+
+--- A direction in which f falls: the strategy's, or -g, where the memory begins anew.
+local function descent(strategy, s, bounds)
+    local free = bounds and free_of(s.x, s.g, bounds)
+    local p, calls = strategy.direction(s.memory, s.x, s.g, free)
+    local steepest = free and -s.g * free or -s.g
+    local falls = s.g:dot(p):lt(0)
+    local anew = trees.rebuild("optimize.minimize", strategy.memory(s.x), function(x) return x end)
+    local memory = {}
+    for key, kept in pairs(s.memory) do memory[key] = where(falls, kept, anew[key]) end
+    return where(falls, p, steepest), memory, calls
+end
+
+--- The status behind a step from s to x, where f and g are given.
+local function status_after(s, x, f, g, a, o, bounds)
+    local done = distance(x, g, bounds):le(o.gtol)
+    if o.ftol then
+        local scale = np.maximum(np.maximum(np.abs(s.f), np.abs(f)), 1)
+        done = either(done, both(a:gt(0), (s.f - f):le(scale * o.ftol)))
+    end
+    if o.xtol then done = either(done, both(a:gt(0), np.abs(x - s.x):mean():le(o.xtol))) end
+    local finite = both(np.isfinite(f), np.isfinite(g):all())
+    return where(np.logical_not(finite), code(STATUS.undefined), where(done, code(STATUS.converged),
+                 where(a:eq(0), code(STATUS.stuck),
+                       where(s.k:ge(o.maxiter - 1), code(STATUS.exhausted), code(STATUS.running)))))
+end
+
+--- Descends from x, along the directions of a strategy. Returns x and { nit, nfev, status }.
+local function descend(value_and_grad, x, strategy, o, bounds)
+    local eps = np.finfo(x.dtype).eps
+    if bounds then x = np.clip(x, bounds[1], bounds[2]) end
+    local f, g = value_and_grad(x)
+    local finite, near = both(np.isfinite(f), np.isfinite(g):all()), distance(x, g, bounds):le(o.gtol)
+    local first = where(finite, where(near, code(STATUS.converged), code(STATUS.running)), code(STATUS.undefined))
+    local last = np.while_loop(function(s) return s.status:eq(STATUS.running) end, function(s)
+        local p, memory, calls = descent(strategy, s, bounds)
+        local size = np.sqrt(p:dot(p))
+        local begin = o.scaled and where(s.k:eq(0), np.minimum(1, 1 / size), 1) or np.ones_like(size)
+        local start = { f = s.f, slope = s.g:dot(p), gradient = s.g }
+        local found = line_search(line_from(value_and_grad, s.x, p, s.g, bounds), start, begin, not bounds, eps)
+        local moved = s.x + p * found.a
+        if bounds then moved = np.clip(moved, bounds[1], bounds[2]) end
+        o.each(moved)
+        return { x = moved, f = found.f, g = found.gradient, k = s.k + 1, calls = s.calls + calls + found.calls,
+                 memory = strategy.update(memory, moved - s.x, found.gradient - s.g, s.k),
+                 status = status_after(s, moved, found.f, found.gradient, found.a, o, bounds) }
+    end, { x = x, f = f, g = g, memory = strategy.memory(x), k = code(0), calls = code(1), status = first })
+    return last.x, { nit = last.k, nfev = last.calls, status = last.status }
+end
+
+-- ---- Options --------------------------------------------------------------------------------------------------------
+
+local OPTIONS = { method = true, bounds = true, tol = true, maxiter = true, args = true, callback = true }
+
+-- Of each method strategy(eps, gradient), tolerances, and the most iterations for each number of x.
+local METHODS = {
+    bfgs = { strategy = directions.bfgs, scaled = true, maxiter = 200, tol = 1e-5 },
+    ["l-bfgs"] = { strategy = directions.lbfgs, scaled = true, maxiter = 200, tol = 1e-5, ftol = 2.2e-9,
+                   bounded = true },
+    ["newton-cg"] = { strategy = directions.newton_cg, maxiter = 200, tol = 1e-5, xtol = 1e-5 },
+    ["nelder-mead"] = { maxiter = 200, tol = 1e-4 },
+}
+
+--- A bound as a vector: a number or an array for all of x, or a tree like x0.
+local function bound_of(name, x, which, bound)
+    local function vector(value, like, path)
+        if core.is_number(value) then value = core.number(value) end
+        if not core.is_array(value) then
+            core.bad_argument(name, nil, "bounds", "{lower, upper}, each a number or a tree like x0" .. path, value)
+        end
+        local ok, full = pcall(np.broadcast_to, np.astype(value, x.dtype), core.shape_of(like))
+        if not ok then
+            raise(name, "option 'bounds': the %s bound has shape %s, x0 %s%s", which, core.shape_text(value),
+                  core.shape_text(like), path)
+        end
+        return full
+    end
+    local function visit(value, like, path)
+        if core.is_array(like) then return vector(value, like, path) end
+        local copy = {}
+        for _, key in ipairs(trees.keys_of(like, name)) do
+            local part = value
+            if trees.is_node(value) then part = value[key] end
+            copy[key] = visit(part, like[key], " at " .. tostring(key))
+        end
+        return copy
+    end
+    return x.vector_of(visit(bound, x.likes, ""))
+end
+
+--- The option bounds as two vectors; nil: there is none.
+local function bounds_of(name, o, x, method)
+    local bounds = o.bounds
+    if bounds == nil then return nil end
+    if not METHODS[method].bounded then
+        raise(name, 'method "%s" takes no bounds; "l-bfgs" does', method)
+    end
+    if type(bounds) ~= "table" or getmetatable(bounds) ~= nil or #bounds ~= 2 then
+        core.bad_argument(name, nil, "bounds", "{lower, upper}, each a number or a tree like x0", bounds)
+    end
+    core.list(name, "option 'bounds'", bounds)
+    local list = { bound_of(name, x, "lower", bounds[1]), bound_of(name, x, "upper", bounds[2]) }
+    if not problem.tracing() and not list[1]:le(list[2]):all():item() then
+        raise(name, "option 'bounds': a lower bound is above the upper one, or not a number")
+    end
+    return list
+end
+
+--- The function to call with x, in the form of x0, after each turn.
+local function each_of(name, o, x)
+    if o.callback == nil then return function() end end
+    local called = np.callback(staging.check_function(name, o.callback, nil, "callback"))
+    local function each(v) called(x.tree_of(v, true)) end
+    jit.off(each)
+    return each
+end
+
+--- The checked options of a call, with defaults by x0 and method.
+local function checked_options(name, o, x, method)
+    local facts = METHODS[method]
+    local tol = problem.tolerance(name, o, "tol", facts.tol)
+    local most = core.is_size(x.n) and 10000 or facts.maxiter * x.n
+    return { gtol = facts.xtol and 0 or tol, tol = tol, ftol = facts.ftol and (o.tol and tol or facts.ftol),
+             xtol = facts.xtol and tol, scaled = facts.scaled, maxiter = problem.maxiter(name, o, most),
+             each = each_of(name, o, x), status = STATUS }
+end
+
+-- ---- np.optimize.minimize -------------------------------------------------------------------------------------------
+
+--- The solver of a method, as np.custom_root takes it.
+local function solver(f, value_and_grad, gradient, x, method, o, bounds)
+    return function(_, start)
+        if method == "nelder-mead" then return nelder_mead(f, start, o) end
+        local strategy = METHODS[method].strategy(np.finfo(x.dtype).eps, gradient)
+        return descend(value_and_grad, start, strategy, o, bounds)
+    end
+end
+
+return function(optimize)
+    --- np.optimize.minimize(f, x0, {method=…, bounds={lower, upper}, tol=…, maxiter=…, args={}, callback=…}) -> result:
+    -- a local minimum of f(x, …), a number, near x0, an array, a number or a tree of arrays. f gets x in the form
+    -- of x0. The result has x in the same form; fun and jac, f and its gradient there; success, status and message;
+    -- nit, how many iterations, and nfev, how many evaluations of f, with the gradient where needed. The status
+    -- is 0 converged, 1 maxiter reached, 2 no step lowers f any more, 3 f or the gradient is not finite. All is
+    -- computed in the dtype of f and x0, f32 for halves. Raises if f is not finite at x0. In a trace (np.jit, np.vmap)
+    -- success, status, nit and nfev are arrays, nothing is raised and there is no message. x is differentiable in all
+    -- arrays that f reads, and in active bounds (np.custom_root). Methods are scipy.optimize.minimize's in small
+    -- letters; gradients are np.grad's, the line search asks for the strong Wolfe conditions, and with bounds for
+    -- sufficient decrease on a path bent at the bounds.
+    --- method: "bfgs", "l-bfgs", "newton-cg" or "nelder-mead"; by default "bfgs", with bounds "l-bfgs"
+    --- bounds: the least and the greatest x: numbers, arrays or trees like x0; for "l-bfgs" alone
+    --- tol: how large the largest element of the gradient may be, by default 1e-5; for "l-bfgs" the fall of f relative
+    -- to f, too (2.2e-9); for "newton-cg" the mean step, for "nelder-mead" the simplex and its values (1e-4)
+    --- maxiter: the most iterations; by default 200 for each number of x
+    --- args: the further arguments of f, as they are
+    --- callback: a function to call with x after each iteration
+    --- > r = np.optimize.minimize(function(x) return ((x - 1) ^ 2):sum() + x[0] ^ 4 end, np.zeros(2))
+    --- > np.round(r.x, 4), r.success, r.status
+    -- [0.5898 1.    ]
+    -- true
+    -- 0
+    function optimize.minimize(f, x0, given)
+        local name = "optimize.minimize"
+        local o = core.options(name, given, OPTIONS)
+        local user_function = problem.with_args(name, f, o)
+        local method = problem.choice(name, o, "method", METHODS, o.bounds ~= nil and "l-bfgs" or "bfgs")
+        local x = problem.vector(name, user_function, x0)
+        if #x.result.shape ~= 0 then
+            raise(name, "f must return a number or a 0-d array (reduce it, as with :sum()), got shape %s",
+                  core.shape_text(x.result.shape))
+        end
+        local value = problem.of_vector(name, user_function, x)
+        local bounds, checked = bounds_of(name, o, x, method), checked_options(name, o, x, method)
+        local value_and_grad, gradient = np.value_and_grad(value), np.grad(value)
+        local function condition(v)
+            local g = gradient(v)
+            return bounds and v - np.clip(v - g, bounds[1], bounds[2]) or g
+        end
+        jit.off(condition)
+        if not problem.tracing() then
+            local first = value(bounds and np.clip(x.start, bounds[1], bounds[2]) or x.start):item()
+            if first ~= first or first == math.huge or first == -math.huge then
+                raise(name, "f is %s at x0", first ~= first and "NaN" or "infinite")
+            end
+        end
+        local solve = solver(value, value_and_grad, gradient, x, method, checked, bounds)
+        local found, facts = roots.find(name, condition, x.start, solve)
+        local fun, jac = value_and_grad(found)
+        return problem.result({ x = x.tree_of(found, true), fun = fun, jac = x.tree_of(jac, true), nit = facts.nit,
+                                nfev = facts.nfev, status = facts.status, success = facts.status:eq(0) },
+                              { "nit", "nfev", "status", "success" }, MESSAGES)
+    end
+    jit.off(optimize.minimize)
+end
