@@ -293,4 +293,206 @@ of("np.optimize.minimize", {
     },
 })
 
+-- ---- np.optimize.minimize_scalar ------------------------------------------------------------------------------------
+
+local function valley(x, a) return (x - a) ^ 2 + x ^ 4 + np.exp(-x) end
+
+of("np.optimize.minimize_scalar", {
+    args = { { "a", from = 0.5, to = 4 } },
+    shapes = { { {} } },
+    accepts = "f64 f32 f16",
+    options = { {}, { bracket = { -3, -2 }, method = "brent", maxiter = 100 }, { bounds = { 0.1, 3 }, tol = 1e-8 },
+                { bounds = { 1.5, 3 } } },
+    unseen = { args = "each call gives them" },
+    call = function(f, o, a) return f(valley, with(o, { args = { a } })).x end,
+    oracle = "valley_minimum(o, a)",
+    within = { f64 = "abs 1e-7", f32 = "abs 1e-3", f16 = "abs 2e-3" },
+    special = false,
+    slope = 5e-3,
+    without = { special = NO_SPECIAL },
+    refuses = {
+        { "the lower bound is above", function() np.optimize.minimize_scalar(np.sin, { bounds = { 2, 1 } }) end },
+        { "both points are the same", function() np.optimize.minimize_scalar(np.sin, { bracket = { 2, 2 } }) end },
+        { "option 'bounds' must be a table", function()
+            np.optimize.minimize_scalar(np.sin, { method = "bounded" })
+        end },
+        { "option 'method'", function() np.optimize.minimize_scalar(np.sin, { method = "golden" }) end },
+    },
+    also = {
+        ["np.optimize.minimize_scalar: what has no minimum says so"] = function()
+            local r = np.optimize.minimize_scalar(function(x) return -x end)
+            check.equal({ r.success, r.status }, { false, 2 })
+            check.equal(np.optimize.minimize_scalar(np.sqrt, { bounds = { -3, -1 } }).status, 3)
+            check.equal(np.optimize.minimize_scalar(valley, { args = { 1 }, maxiter = 2 }).status, 1)
+        end,
+    },
+})
+
+-- ---- np.optimize.root -----------------------------------------------------------------------------------------------
+
+local function equations(x, c) return x * x * x + np.flip(x) - c end
+
+of("np.optimize.root", {
+    args = { { "c", from = 2, to = 4 } },
+    shapes = { { { 3 } } },
+    accepts = "f64 f32",
+    options = { {}, { method = "newton", tol = 1e-12, maxiter = 50 } },
+    unseen = { args = "each call gives them" },
+    call = function(f, o, c) return f(equations, np.ones_like(c), with(o, { args = { c } })).x end,
+    oracle = "equations_root(c)",
+    within = { f64 = "abs 1e-10", f32 = "abs 1e-5" },
+    vmapped = "abs 1e-5",
+    divided = "abs 1e-5",
+    special = false,
+    slope = 1e-5,
+    without = { special = NO_SPECIAL },
+    refuses = {
+        { "f must return as many numbers as x has, 2, got shape", function() np.optimize.root(np.sum, np.ones(2)) end },
+        { "f is not finite at x0", function() np.optimize.root(np.log, np.zeros(2)) end },
+        { "option 'method'", function() np.optimize.root(np.sin, np.ones(2), { method = "hybr" }) end },
+    },
+    also = {
+        ["np.optimize.root: what does not converge says so"] = function()
+            local function status(f, o) return np.optimize.root(f, np.array { 3, 1 }, o).status end
+            check.equal(status(function(x) return np.stack { x[0] + x[1], (x[0] + x[1]) * 2 - 1 } end), 4)
+            check.equal(status(function(x) return np.exp(x) - 1 end, { maxiter = 1 }), 1)
+        end,
+    },
+})
+
+-- ---- np.optimize.least_squares and curve_fit ------------------------------------------------------------------------
+
+local function residuals(x, y)
+    local a, b = x[0], x[1]
+    return np.stack { a + 0.2 * a * a, b - 0.3 * a, 0.5 * a * b, a + b } - y
+end
+
+local TIGHT = { ftol = 1e-15, xtol = 1e-15, gtol = 1e-13 }
+
+of("np.optimize.least_squares", {
+    args = { { "y", from = 0.5, to = 2 } },
+    shapes = { { { 4 } } },
+    accepts = "f64 f32",
+    options = { TIGHT, with(TIGHT, { method = "lm", maxiter = 80 }), with(TIGHT, { loss = "soft_l1", f_scale = 0.5 }),
+                with(TIGHT, { loss = "huber", f_scale = 0.25 }), with(TIGHT, { loss = "cauchy", f_scale = 2 }),
+                with(TIGHT, { loss = "arctan", f_scale = 2.5 }) },
+    unseen = { args = "each call gives them" },
+    call = function(f, o, y)
+        local r = f(residuals, np.ones({ 2 }, { dtype = y.dtype }), with(o, { args = { y } }))
+        return r.x, r.cost
+    end,
+    oracle = "residuals_fit(o, y)",
+    within = { f64 = "abs 1e-6", f32 = "abs 1e-3" },
+    vmapped = "abs 1e-3",
+    divided = "abs 1e-3",
+    special = false,
+    slope = 1e-3,
+    first_only = true,
+    without = { special = NO_SPECIAL },
+    refuses = {
+        { "there are 1 residuals for 2 numbers in x", function() np.optimize.least_squares(np.sum, np.ones(2)) end },
+        { "a residual is not finite at x0", function() np.optimize.least_squares(np.log, -np.ones(2)) end },
+        { "option 'loss'", function() np.optimize.least_squares(np.sin, np.ones(2), { loss = "l2" }) end },
+        { "option 'method'", function() np.optimize.least_squares(np.sin, np.ones(2), { method = "trf" }) end },
+        { "option 'f_scale' must be a number above 0", function()
+            np.optimize.least_squares(np.sin, np.ones(2), { f_scale = 0 })
+        end },
+    },
+    also = {
+        ["np.optimize.least_squares: a result of a tree"] = function()
+            local y = np.array({ 1, 3, 5, 7 }, { dtype = "f64" })
+            local r = np.optimize.least_squares(function(p) return p.a * np.arange(4) + p.b - y end,
+                                                { a = np.array(0, { dtype = "f64" }), b = np.zeros { 1 }:astype "f64" })
+            check.ok(distance({ r.x.a:item(), r.x.b:item(), r.cost:item() }, { 2, 1, 0 }) < 1e-6)
+            check.equal({ r.success, r.jac.shape, r.grad.b.shape, r.fun.shape }, { true, { 4, 2 }, { 1 }, { 4 } })
+            check.ok(r.optimality:item() < 1e-4 and r.status > 0 and r.message ~= nil and r.nfev == r.nit + 1)
+        end,
+    },
+})
+
+local TIMES = np.array({ 0, 1, 2, 3, 4, 5 }, { dtype = "f64" })
+local function decay(t, a, b) return a * np.exp(t * -0.5) + b end
+
+of("np.optimize.curve_fit", {
+    args = { { "y", from = 0.5, to = 2 }, { "sigma", from = 0.5, to = 2 } },
+    shapes = { { { 6 }, { 6 } } },
+    accepts = "f64 f32",
+    options = { {}, { absolute_sigma = true, maxiter = 20 } },
+    unseen = { sigma = "the second argument is given as such" },
+    call = function(f, o, y, sigma)
+        local dtype = np.is_array(y) and y.dtype or sigma.dtype
+        local function curve(t, a, b) return decay(np.astype(t, dtype), a, b) end
+        return f(curve, TIMES, y, { 1, 1 }, with(o, { sigma = sigma }))
+    end,
+    oracle = "decay_fit(o, y, sigma)",
+    within = { f64 = "abs 1e-6", f32 = "abs 1e-4" },
+    vmapped = "abs 1e-4",
+    divided = "abs 1e-4",
+    special = false,
+    slope = 1e-4,
+    first_only = true,
+    without = { special = NO_SPECIAL, sizes = "the times of the curve are six" },
+    refuses = {
+        { "there are 6 residuals for 7 numbers", function()
+            np.optimize.curve_fit(function(t) return t end, TIMES, TIMES, np.ones(7))
+        end },
+        { "f must return an array like y, of shape %(6,%), got shape %(%)", function()
+            np.optimize.curve_fit(function(t, a) return t:sum() * a end, TIMES, TIMES, { 1 })
+        end },
+        { "option 'sigma' must be a number, or have shape %(6,%) or %(6, 6%), got %(2,%)", function()
+            np.optimize.curve_fit(decay, TIMES, TIMES, { 1, 1 }, { sigma = { 1, 2 } })
+        end },
+        { "argument 4 %(p0%) must be", function() np.optimize.curve_fit(decay, TIMES, TIMES) end },
+        { "is not finite", function() np.optimize.curve_fit(decay, TIMES, TIMES, { np.nan, 1 }) end },
+        { "the search did not converge: the largest number", function()
+            local function curve(t, a, b) return np.exp(a * t) + b end
+            np.optimize.curve_fit(curve, TIMES, TIMES, { 3, 1 }, { maxiter = 1 })
+        end },
+    },
+    also = {
+        ["np.optimize.curve_fit: a covariance of y, and one that is not determined"] = function()
+            local y = np.array({ 1.5, 1.25, 0.75, 1, 0.5, 0.625 }, { dtype = "f64" })
+            local sigma = np.array({ 1, 2, 1, 0.5, 1, 3 }, { dtype = "f64" })
+            local p, cov = np.optimize.curve_fit(decay, TIMES, y, { 1, 1 }, { sigma = sigma })
+            local q, same = np.optimize.curve_fit(decay, TIMES, y, { 1, 1 }, { sigma = np.diag(sigma * sigma) })
+            check.ok(np.allclose(p, q) and np.allclose(cov, same))
+            local _, free = np.optimize.curve_fit(function(t, a, b) return t * (a + b) end, TIMES, y, { 1, 1 })
+            check.ok(np.isinf(free):all():item())
+        end,
+    },
+})
+
+-- ---- np.optimize.linear_sum_assignment ------------------------------------------------------------------------------
+
+of("np.optimize.linear_sum_assignment", {
+    args = { "cost" },
+    shapes = { { { 4, 4 } }, { { 3, 6 } }, { { 5, 2 } }, { { 0, 3 } } },
+    accepts = "f64 f32 f16",
+    options = { {}, { maximize = true } },
+    oracle = "scipy.optimize.linear_sum_assignment(cost, **o)",
+    gives = "i32",
+    within = "exact",
+    special = false,
+    waits = function() return true end,
+    without = { special = "SciPy refuses NaN and infinities of one sign; so do tests of their own",
+                derivatives = "the results are integers", jit = "it waits for values", vmap = "it waits for values",
+                programs = "it waits for values" },
+    refuses = {
+        { "must be a matrix", function() np.optimize.linear_sum_assignment(np.ones(3)) end },
+        { "a cost is NaN", function() np.optimize.linear_sum_assignment { { np.nan, 1 } } end },
+        { "a cost is minus infinity", function() np.optimize.linear_sum_assignment { { -np.inf, 1 } } end },
+        { "each assignment has a cost of infinity", function()
+            np.optimize.linear_sum_assignment { { np.inf, 1 }, { np.inf, 2 } }
+        end },
+        { "tracing", function() np.jit(np.optimize.linear_sum_assignment)(np.ones { 2, 2 }) end },
+    },
+    also = {
+        ["np.optimize.linear_sum_assignment: forbidden pairs"] = function()
+            local costs = { { 1, np.inf, 9 }, { 0, np.inf, np.inf }, { 7, 8, 9 } }
+            local rows, columns = np.optimize.linear_sum_assignment(costs)
+            check.equal({ rows:totable(), columns:totable() }, { { 0, 1, 2 }, { 2, 0, 1 } })
+        end,
+    },
+})
+
 finish()

@@ -4,8 +4,9 @@
 -- the gradient), so np.custom_root differentiates solutions of every solver. docs/optimize.md.
 local optimize = {}
 
-for _, part in ipairs { "root_scalar", "minimize" } do
+for _, part in ipairs { "root_scalar", "root", "minimize_scalar", "minimize", "curve_fit", "assignment" } do
     require("neap.optimize." .. part)(optimize)
 end
+require("neap.optimize.least_squares").define(optimize)
 
 return optimize

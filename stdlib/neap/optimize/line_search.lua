@@ -2,14 +2,14 @@
 --
 --     f(a) <= f(0) + C1 a f'(0)        |f'(a)| <= C2 |f'(0)|
 --
--- (J. Nocedal and S. Wright, Numerical Optimization, 2nd ed., algorithms 3.5 and 3.6). `low` is the best step so far to
--- satisfies the first one, `high` the other end of an interval that has a step which satisfies both; infinite an
--- interval is found: until then steps double. Inside of an interval the next step is the minimum of the cubic through
--- both ends.
+-- (J. Nocedal and S. Wright, Numerical Optimization, 2nd ed., algorithms 3.5 and 3.6). `low` is the best step so far of
+-- those with the first condition, `high` the other end of an interval with a step for both conditions. Until there is
+-- such an interval `high` is infinite and steps double. Inside of an interval the next step is the minimum of the cubic
+-- through both ends.
 --
 -- Near a minimum differences of f are lost in rounding; there a step also counts as low enough where f has not risen by
--- more than some eps and the slope is as on a parabola with enough fall (W. Hager and H. Zhang, A new
--- conjugate gradient method with guaranteed descent and an efficient line search, 2005).
+-- more than some eps and the slope is as on a parabola with enough fall (W. Hager and H. Zhang, A new conjugate
+-- gradient method with guaranteed descent and an efficient line search, 2005).
 local core = require "neap.core"
 
 local np = core.np

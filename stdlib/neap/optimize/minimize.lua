@@ -221,7 +221,7 @@ return function(optimize)
         local x = problem.vector(name, user_function, x0)
         if #x.result.shape ~= 0 then
             raise(name, "f must return a number or a 0-d array (reduce it, as with :sum()), got shape %s",
-                  core.shape_text(x.result.shape))
+                  x.result.text)
         end
         local value = problem.of_vector(name, user_function, x)
         local bounds, checked = bounds_of(name, o, x, method), checked_options(name, o, x, method)

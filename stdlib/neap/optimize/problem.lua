@@ -74,7 +74,8 @@ function problem.result_of(name, f, x)
     end, { n = 1, x }, function(y)
         local dtype = core.dtype_of(y)
         if dtype.kind == "c" then raise(name, "f must return real numbers, got dtype %s", dtype.name) end
-        return setmetatable({ dtype = core.info(y).weak == 0 and dtype or nil, shape = core.shape_of(y) }, problem)
+        return setmetatable({ dtype = core.info(y).weak == 0 and dtype or nil, shape = core.shape_of(y),
+                              text = core.shape_text(y) }, problem)
     end)
     return found
 end
@@ -114,7 +115,7 @@ function problem.scalar(name, f, points)
     end
     local result = problem.result_of(name, f, met and np.astype(list[1], met) or list[1])
     if #result.shape ~= 0 then
-        raise(name, "f must return a number or a 0-d array, got shape %s", core.shape_text(result.shape))
+        raise(name, "f must return a number or a 0-d array, got shape %s", result.text)
     end
     local dtype, half = working_dtype(met, result.dtype and result.dtype.name)
     for k = 1, #list do list[k] = np.astype(list[k], dtype) end

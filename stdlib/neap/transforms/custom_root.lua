@@ -132,10 +132,11 @@ local function dense_solve(map, b)
             return np.astype(part:reshape(x.shape), x.dtype)
         end)
     end
-    local n = 0
-    for _, x in ipairs(list) do n = n + x.size end
-    local columns = np.vmap(function(v) return vector_of(map(tree_of(v))) end)(np.eye(n, { dtype = dtype }))
-    return tree_of(np.linalg.solve(columns.T, vector_of(b)))
+    local vector = vector_of(b)
+    -- Made of b: a matrix of constants alone would be computed where the root is, whether or not it is differentiated.
+    local ones = np.logical_or(vector:eq(vector), vector:ne(vector))
+    local columns = np.vmap(function(v) return vector_of(map(tree_of(v))) end)(np.astype(np.diag(ones), dtype))
+    return tree_of(np.linalg.solve(columns.T, vector))
 end
 
 --- The derivative of the root x along tangents of p, of which false stands for none.

@@ -29,3 +29,34 @@ def quartic_minimum(o, c):
                                        options={"xatol": 1e-10, "fatol": 1e-18, "maxiter": 2000}).x
     return scipy.optimize.minimize(f, np.full(2, 0.5), jac=gradient, method="L-BFGS-B", bounds=bounds,
                                    options={"gtol": 1e-12, "ftol": 1e-18}).x
+
+
+def valley_minimum(o, a):
+    """The minimum of (x - a)**2 + x**4 + exp(-x)."""
+    bounds = tuple(o["bounds"]) if "bounds" in o else None
+    options = {"xatol": 1e-12} if bounds else {"xtol": 1e-12}
+    return scipy.optimize.minimize_scalar(lambda x: (x - a) ** 2 + x**4 + np.exp(-x), bounds=bounds,
+                                          bracket=tuple(o["bracket"]) if "bracket" in o else None, options=options).x
+
+
+def equations_root(c):
+    """The root of x**3 + reversed x - c near 1."""
+    return scipy.optimize.root(lambda x: x**3 + x[::-1] - c, np.ones_like(c), tol=1e-14).x
+
+
+def residuals_fit(o, y):
+    """The least squares of four residuals, and their cost."""
+
+    def f(x):
+        return np.array([x[0] + 0.2 * x[0] ** 2, x[1] - 0.3 * x[0], 0.5 * x[0] * x[1], x[0] + x[1]]) - y
+
+    r = scipy.optimize.least_squares(f, np.ones(2), ftol=1e-15, xtol=1e-15, gtol=1e-15, loss=o.get("loss", "linear"),
+                                     f_scale=o.get("f_scale", 1.0))
+    return r.x, r.cost
+
+
+def decay_fit(o, y, sigma):
+    """The fit of a exp(-t / 2) + b, and the covariance."""
+    t = np.arange(6.0)
+    return scipy.optimize.curve_fit(lambda t, a, b: a * np.exp(-t / 2) + b, t, y, [1, 1], sigma=sigma, ftol=1e-14,
+                                    xtol=1e-14, absolute_sigma=o.get("absolute_sigma", False))
