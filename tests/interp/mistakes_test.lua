@@ -365,8 +365,10 @@ local MISTAKES = {
     { "np.linalg.grad(f)", "np.linalg has no 'grad'; here it is np.grad" },
     { "np.signal.butter(2, 0.1)",
       "np.signal has no 'butter': np.signal has windows and spectra; np.convolve filters with given coefficients" },
-    { "np.optimize.minimize(f)",
-      "np has no 'optimize': np.optim has optimizers of gradients, np.roots the zeros of polynomials" },
+    { "np.optimize.brentq(f, 0, 1)",
+      "np.optimize has no 'brentq'; here it is np.optimize.root_scalar(f, {bracket={a, b}})" },
+    { "np.optimize.brute(f)",
+      "np.optimize has no 'brute': np.optimize finds local minima; np.vmap searches from many starts at once" },
     { "np.random.uniform(np.random.key(0), {3}, 0, 10)",
       "np.random.uniform: takes 3 arguments, got also the number 10; options have names: "
       .. "{minval=…, maxval=…, dtype=…}" },

@@ -136,7 +136,7 @@ check.test("what one looks for without knowing its name", function()
     has(list[8], "here it is np.stop_gradient(x)")
     has(list[9], "here it is np.concatenate{x, y}")
     has(list[10], 'Functions whose help speaks of "learning rate":\n', "np.optim.adam")
-    has(list[11], "np.optim has optimizers of gradients")
+    has(list[11], "Roots, minima and fits", "np.optimize.root_scalar ")
     has(list[12], "np.convolve filters")
 end)
 

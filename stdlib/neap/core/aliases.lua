@@ -54,6 +54,17 @@ aliases.functions = {
     cuda = 'np.devices("cuda"), np.device_put(x, "cuda:0")', backends = 'np.devices("cuda"); neap doctor tells more',
     ["data.DataLoader"] = "np.data.batches({x, y}, size, {key=key})",
     ["data.TensorDataset"] = "np.data.batches({x, y}, size, {key=key})",
+    ["optimize.fsolve"] = "np.optimize.root(f, x0)",
+    ["optimize.brentq"] = "np.optimize.root_scalar(f, {bracket={a, b}})",
+    ["optimize.bisect"] = "np.optimize.root_scalar(f, {bracket={a, b}, method=\"bisect\"})",
+    ["optimize.newton"] = "np.optimize.root_scalar(f, {x0=…})",
+    ["optimize.leastsq"] = "np.optimize.least_squares(f, x0)",
+    ["optimize.fmin"] = "np.optimize.minimize(f, x0, {method=\"nelder-mead\"})",
+    ["optimize.fmin_bfgs"] = "np.optimize.minimize(f, x0)",
+    ["optimize.fmin_l_bfgs_b"] = "np.optimize.minimize(f, x0, {bounds={lower, upper}})",
+    ["optimize.fminbound"] = "np.optimize.minimize_scalar(f, {bounds={a, b}})",
+    ["optimize.fixed_point"] = "np.optimize.root(function(x) return f(x) - x end, x0)",
+    ["optimize.approx_fprime"] = "np.grad(f)(x)",
     ["optim.lr_scheduler"] = "a function for lr: np.optim.cosine_decay, exponential_decay, piecewise, warmup",
     ["optim.AdamW"] = "np.optim.adamw{lr=…}", ["optim.RMSprop"] = "np.optim.rmsprop{lr=…}",
     ["nn.xavier_uniform"] = "np.nn.glorot_uniform", ["nn.xavier_uniform_"] = "np.nn.glorot_uniform",
@@ -186,6 +197,8 @@ end
 local FILTERS = "np.signal has windows and spectra; np.convolve filters with given coefficients"
 local SPARSE = "there are no sparse arrays; np.segment_sum and x:at{…}:add add at indices"
 local ITERATIVE = "np.while_loop runs an iteration; np.linalg.solve and cho_solve are direct"
+local PROGRAMS = "np.optimize.minimize takes bounds, and no other constraints"
+local GLOBAL = "np.optimize finds local minima; np.vmap searches from many starts at once"
 local COSINES = "np.fft has transforms of exponentials; of 2 n mirrored elements they are those of cosines"
 
 --- By path why what SciPy, scikit-learn and their kin have is not here.
@@ -196,7 +209,9 @@ local reasons = {
     sparse = SPARSE, coo_matrix = SPARSE, csr_matrix = SPARSE,
     ["linalg.cg"] = ITERATIVE, ["linalg.gmres"] = ITERATIVE, ["linalg.bicgstab"] = ITERATIVE,
     ["fft.dct"] = COSINES, ["fft.idct"] = COSINES, ["fft.dst"] = COSINES,
-    optimize = "np.optim has optimizers of gradients, np.roots the zeros of polynomials",
+    ["optimize.linprog"] = PROGRAMS, ["optimize.milp"] = PROGRAMS, ["optimize.nnls"] = PROGRAMS,
+    ["optimize.differential_evolution"] = GLOBAL, ["optimize.basinhopping"] = GLOBAL,
+    ["optimize.dual_annealing"] = GLOBAL, ["optimize.shgo"] = GLOBAL, ["optimize.brute"] = GLOBAL,
     integrate = "np.trapezoid integrates samples, np.scan steps an equation through time",
     interpolate = "np.interp is the line through points", stats = "np.mean, np.quantile, … and np.random",
     ndimage = "np.nn.conv filters images, np.nn.max_pool takes the largest of windows",
