@@ -7,7 +7,7 @@
 --                                        that the search took.
 -- `free`,
 --                                        1 for numbers free to move, 0 for others; nil: all are free
---     update(memory, step, change, k)    the memory after a step, over which the gradient changed
+--     update(memory, step, change)       the memory after a step, over which the gradient changed
 --
 -- (J. Nocedal and S. Wright, Numerical Optimization, 2nd ed., algorithms 6.1, 7.4 and 7.1.)
 local core = require "neap.core"
@@ -34,10 +34,8 @@ function directions.bfgs(eps)
 
     function strategy.direction(memory, _, g) return -memory.inverse:matmul(g), none() end
 
-    function strategy.update(memory, step, change, k)
+    function strategy.update(memory, step, change)
         local product, h = step:dot(change), memory.inverse
-        local first = h * (product / change:dot(change)) -- the size of the Hessian is known after the first step
-        h = where(both(k:eq(0), curves(product, change, eps)), first, h)
         local moved, rho = h:matmul(change), 1 / product
         local outer = np.outer(step, moved)
         local new = h - (outer + outer.T) * rho + np.outer(step, step) * ((1 + rho * change:dot(moved)) * rho)
@@ -96,7 +94,7 @@ end
 function directions.newton_cg(eps, gradient)
     local strategy = {}
 
-    function strategy.memory(x) return { size = np.zeros_like(x[0]) } end
+    function strategy.memory() return {} end
 
     function strategy.direction(_, x, g)
         local size = np.abs(g):sum()

@@ -59,8 +59,7 @@ local function descent(strategy, s, bounds)
     local p, calls = strategy.direction(s.memory, s.x, s.g, free)
     local steepest = free and -s.g * free or -s.g
     local falls = s.g:dot(p):lt(0)
-    local anew = trees.rebuild("optimize.minimize", strategy.memory(s.x), function(x) return x end)
-    local memory = {}
+    local memory, anew = {}, strategy.memory(s.x)
     for key, kept in pairs(s.memory) do memory[key] = where(falls, kept, anew[key]) end
     return where(falls, p, steepest), memory, calls
 end
@@ -72,10 +71,10 @@ local function status_after(s, x, f, g, a, o, bounds)
         local scale = np.maximum(np.maximum(np.abs(s.f), np.abs(f)), 1)
         done = either(done, both(a:gt(0), (s.f - f):le(scale * o.ftol)))
     end
-    if o.xtol then done = either(done, both(a:gt(0), np.abs(x - s.x):mean():le(o.xtol))) end
-    local finite = both(np.isfinite(f), np.isfinite(g):all())
+    local finite, far = both(np.isfinite(f), np.isfinite(g):all()), distance(x, g, bounds)
+    local stalls = either(a:eq(0), both(f:ge(s.f), far:ge(distance(s.x, s.g, bounds))))
     return where(np.logical_not(finite), code(STATUS.undefined), where(done, code(STATUS.converged),
-                 where(a:eq(0), code(STATUS.stuck),
+                 where(stalls, code(STATUS.stuck),
                        where(s.k:ge(o.maxiter - 1), code(STATUS.exhausted), code(STATUS.running)))))
 end
 
@@ -96,7 +95,7 @@ local function descend(value_and_grad, x, strategy, o, bounds)
         if bounds then moved = np.clip(moved, bounds[1], bounds[2]) end
         o.each(moved)
         return { x = moved, f = found.f, g = found.gradient, k = s.k + 1, calls = s.calls + calls + found.calls,
-                 memory = strategy.update(memory, moved - s.x, found.gradient - s.g, s.k),
+                 memory = strategy.update(memory, moved - s.x, found.gradient - s.g),
                  status = status_after(s, moved, found.f, found.gradient, found.a, o, bounds) }
     end, { x = x, f = f, g = g, memory = strategy.memory(x), k = code(0), calls = code(1), status = first })
     return last.x, { nit = last.k, nfev = last.calls, status = last.status }
@@ -109,9 +108,8 @@ local OPTIONS = { method = true, bounds = true, tol = true, maxiter = true, args
 -- Of each method strategy(eps, gradient), tolerances, and the most iterations for each number of x.
 local METHODS = {
     bfgs = { strategy = directions.bfgs, scaled = true, maxiter = 200, tol = 1e-5 },
-    ["l-bfgs"] = { strategy = directions.lbfgs, scaled = true, maxiter = 200, tol = 1e-5, ftol = 2.2e-9,
-                   bounded = true },
-    ["newton-cg"] = { strategy = directions.newton_cg, maxiter = 200, tol = 1e-5, xtol = 1e-5 },
+    ["l-bfgs"] = { strategy = directions.lbfgs, scaled = true, tol = 1e-5, ftol = 2.2e-9, bounded = true },
+    ["newton-cg"] = { strategy = directions.newton_cg, maxiter = 200, tol = 1e-5 },
     ["nelder-mead"] = { maxiter = 200, tol = 1e-4 },
 }
 
@@ -173,9 +171,9 @@ end
 local function checked_options(name, o, x, method)
     local facts = METHODS[method]
     local tol = problem.tolerance(name, o, "tol", facts.tol)
-    local most = core.is_size(x.n) and 10000 or facts.maxiter * x.n
-    return { gtol = facts.xtol and 0 or tol, tol = tol, ftol = facts.ftol and (o.tol and tol or facts.ftol),
-             xtol = facts.xtol and tol, scaled = facts.scaled, maxiter = problem.maxiter(name, o, most),
+    local most = (core.is_size(x.n) or not facts.maxiter) and 15000 or facts.maxiter * x.n
+    return { gtol = tol, tol = tol, ftol = facts.ftol and (o.tol and tol or facts.ftol),
+             scaled = facts.scaled, maxiter = problem.maxiter(name, o, most),
              each = each_of(name, o, x), status = STATUS }
 end
 
@@ -204,8 +202,8 @@ return function(optimize)
     --- method: "bfgs", "l-bfgs", "newton-cg" or "nelder-mead"; by default "bfgs", with bounds "l-bfgs"
     --- bounds: the least and the greatest x: numbers, arrays or trees like x0; for "l-bfgs" alone
     --- tol: how large the largest element of the gradient may be, by default 1e-5; for "l-bfgs" the fall of f relative
-    -- to f, too (2.2e-9); for "newton-cg" the mean step, for "nelder-mead" the simplex and its values (1e-4)
-    --- maxiter: the most iterations; by default 200 for each number of x
+    -- to f, too (2.2e-9); for "nelder-mead" the size of the simplex and the spread of its values (1e-4)
+    --- maxiter: the most iterations; by default 200 for each number of x, for "l-bfgs" 15000
     --- args: the further arguments of f, as they are
     --- callback: a function to call with x after each iteration
     --- > r = np.optimize.minimize(function(x) return ((x - 1) ^ 2):sum() + x[0] ^ 4 end, np.zeros(2))
