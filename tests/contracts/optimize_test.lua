@@ -282,6 +282,14 @@ of("np.optimize.minimize", {
             local traced = np.jit(function(x) return np.optimize.minimize(logarithms, x) end)
             check.equal(traced(-np.ones(2)).status:item(), 3)
         end,
+        ["np.optimize.minimize: each device of a mesh has a minimum of its own"] = function()
+            local mesh, c = np.mesh({ 4 }, { "i" }), np.array { 1, 2, 3, 4 }
+            local x = np.shard_map(function(own)
+                local r = np.optimize.minimize(function(x) return ((x - own) ^ 2):sum() end, np.zeros(1))
+                return np.where(r.success, r.x, np.nan)
+            end, { mesh = mesh, in_specs = { np.P "i" }, out_specs = np.P "i" })(c)
+            check.ok(distance(x:totable(), c:totable()) < 1e-4)
+        end,
         ["np.optimize.minimize: a bound moves the minimum that it holds"] = function()
             local function held(upper)
                 return np.optimize.minimize(quartic, np.zeros { 2 }:astype "f64",

@@ -147,9 +147,9 @@ function least.define(optimize)
     -- number of x; grad, the gradient of the cost, in the form of x0, and optimality, its largest element; success,
     -- status and message; nit and nfev, the numbers of iterations and evaluations. The status is 1, 2 or 3 if gtol,
     -- ftol or xtol was reached, 0 maxiter reached, -1 a residual or derivative is not finite. All is computed in the
-    -- dtype of f and x0, f32 for halves. Raises if a residual is not finite at x0. In a trace success, status, nit and
-    -- nfev are arrays, nothing is raised and there is no message. x is differentiable in all arrays that f reads
-    -- (np.custom_root). Names are as in scipy.optimize.least_squares; derivatives of f are np.jacfwd's.
+    -- dtype of f and x0, f32 for halves. Raises if a residual is not finite at x0. In a trace or np.shard_map success,
+    -- status, nit and nfev are arrays, nothing is raised and there is no message. x is differentiable in all arrays
+    -- that f reads (np.custom_root). Names are as in scipy.optimize.least_squares; derivatives of f are np.jacfwd's.
     --- method: "lm": Levenberg and Marquardt's
     --- loss: of the square z of a residual over f_scale: "linear" z, "soft_l1" 2 (sqrt(1 + z) - 1), "huber" z to 1 and
     -- then 2 sqrt(z) - 1, "cauchy" log(1 + z), "arctan" arctan(z)

@@ -194,7 +194,7 @@ return function(optimize)
     -- of x0. The result has x in the same form; fun and jac, f and its gradient there; success, status and message;
     -- nit, how many iterations, and nfev, how many evaluations of f, with the gradient where needed. The status
     -- is 0 converged, 1 maxiter reached, 2 no step lowers f any more, 3 f or the gradient is not finite. All is
-    -- computed in the dtype of f and x0, f32 for halves. Raises if f is not finite at x0. In a trace (np.jit, np.vmap)
+    -- computed in the dtype of f and x0, f32 for halves. Raises if f is not finite at x0. In a trace or np.shard_map
     -- success, status, nit and nfev are arrays, nothing is raised and there is no message. x is differentiable in all
     -- arrays that f reads, and in active bounds (np.custom_root). Methods are scipy.optimize.minimize's in small
     -- letters; gradients are np.grad's, the line search asks for the strong Wolfe conditions, and with bounds for

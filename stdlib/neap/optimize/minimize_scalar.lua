@@ -112,8 +112,8 @@ return function(optimize)
     -- result: a local minimum of f(x, …), a function of a 0-d array. The result has x, a 0-d array; fun, f there;
     -- success, status and message; nit and nfev, the numbers of iterations and evaluations. The status is 0 converged,
     -- 1 maxiter reached, 2 f has no minimum downhill from the bracket, 3 f gives NaN. The dtype is that of f and the
-    -- points, f32 for numbers alone; halves are solved in f32. In a trace success, status, nit and nfev are arrays and
-    -- there is no message. x is differentiable in all arrays that f reads, and in a bound that holds x
+    -- points, f32 for numbers alone; halves are solved in f32. In a trace or np.shard_map success, status, nit and nfev
+    -- are arrays and there is no message. x is differentiable in all arrays that f reads, and in a bound that holds x
     -- (np.custom_root). Names are as in scipy.optimize.minimize_scalar.
     --- method: "bounded", between bounds, or "brent", downhill from a bracket; by default "bounded" if there are bounds
     --- bounds: the least and the greatest x

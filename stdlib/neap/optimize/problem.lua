@@ -4,9 +4,11 @@
 -- A solver works on x as a vector or a number, of a dtype for both x0 and the function's result: f32 at
 -- least. The function gets x in the form and the dtypes of x0.
 --
--- Where a trace is open no value is known, so a result holds arrays there. Elsewhere the solver waits: then numbers and
--- booleans of the result are Lua's, and `message` explains `status`.
+-- Where a trace is open no value is known, and in np.shard_map each device has values of its own: there a result holds
+-- arrays. Elsewhere the solver waits: then numbers and booleans of the result are Lua's, and `message` explains
+-- `status`.
 local core = require "neap.core"
+local axes = require "neap.tracing.axes"
 local operands = require "neap.arrays.operands"
 local staging = require "neap.tracing.staging"
 local trees = require "neap.core.trees"
@@ -184,18 +186,21 @@ end
 
 -- ---- Results --------------------------------------------------------------------------------------------------------
 
+--- Whether values are unknown, or differ between devices.
+function problem.tracing()
+    return staging.tracing() or axes.mesh() ~= nil
+end
+
 --- A result of the arrays of a table: outside of traces numbers and booleans of Lua under the keys of `plain`, and
 -- the message for the status.
 function problem.result(list, plain, messages)
-    if staging.tracing() then return list end
+    if problem.tracing() then return list end
     for _, key in ipairs(plain) do
         if is_array(list[key]) then list[key] = list[key]:item() end
     end
     list.message = messages[list.status]
     return list
 end
-
-problem.tracing = staging.tracing
 
 -- They run the user's functions, or loop over what those returned.
 for _, f in ipairs { problem.result_of, problem.scalar, problem.vector, problem.of_vector } do jit.off(f) end

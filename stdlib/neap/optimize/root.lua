@@ -78,8 +78,9 @@ return function(optimize)
     -- result has x in the same form; fun, f there; success, status and message; nit and nfev, the numbers of iterations
     -- and evaluations. The status is 0 converged, 1 maxiter reached, 2 no step makes f shorter, 3 f or a derivative is
     -- not finite, 4 the derivative is singular. All is computed in the dtype of f and x0, f32 for halves. Raises if f
-    -- is not finite at x0. In a trace success, status, nit and nfev are arrays, nothing is raised and there is no
-    -- message. x is differentiable in all arrays that f reads (np.custom_root). Derivatives of f are np.jacfwd's.
+    -- is not finite at x0. In a trace or np.shard_map success, status, nit and nfev are arrays, nothing is raised and
+    -- there is no message. x is differentiable in all arrays that f reads (np.custom_root). Derivatives of f are
+    -- np.jacfwd's.
     --- method: "newton": Newton's, with a line search
     --- tol: the relative length of the last step; by default 1.49e-8, or 4 eps where larger
     --- maxiter: the most iterations, by default 100

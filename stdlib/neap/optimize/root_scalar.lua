@@ -218,11 +218,11 @@ end
 return function(optimize)
     --- np.optimize.root_scalar(f, {method=…, bracket={a, b}, x0=…, x1=…, xtol=…, rtol=…, maxiter=…, args={}}) ->
     -- result: a root of f(x, …), a function of a 0-d array. The result has root, a 0-d array; converged, iterations,
-    -- function_calls (derivatives not counted), status and message: 0 converged, 1 no change of sign in
-    -- the bracket, 2 maxiter reached, 3 f gives NaN, 4 no step, for f is flat. It is of the dtype of f and the points,
-    -- f32 for numbers alone; halves are solved in f32. Raises if f has the same sign at both ends of the bracket. In a
-    -- trace (np.jit, np.vmap) converged, iterations, function_calls and status are arrays, nothing is raised and there
-    -- is no message. The root is differentiable in all that f reads (np.custom_root). Names and iterates are as in
+    -- function_calls (derivatives not counted), status and message: 0 converged, 1 no change of sign in the bracket, 2
+    -- maxiter reached, 3 f gives NaN, 4 no step, for f is flat. It is of the dtype of f and the points, f32 for numbers
+    -- alone; halves are solved in f32. Raises if f has the same sign at both ends of the bracket. In a trace or
+    -- np.shard_map converged, iterations, function_calls and status are arrays, nothing is raised and there is no
+    -- message. The root is differentiable in all that f reads (np.custom_root). Names and iterates are as in
     -- scipy.optimize.root_scalar; derivatives are np.jvp's.
     --- method: "brentq" or "bisect", for a bracket; "newton", "halley" or "secant", for x0. By default
     -- "brentq" for a bracket, "secant" for x0 and x1, "newton" for x0
