@@ -265,6 +265,12 @@ of("np.optimize.minimize", {
                 end
             end
         end,
+        ["np.optimize.minimize: the simplex takes SciPy's steps"] = function()
+            local start = np.array({ -1.2, 1, 0.5 }, { dtype = "f64" })
+            local r = np.optimize.minimize(functions.rosenbrock, start, { method = "nelder-mead" })
+            check.equal({ r.nit, r.nfev }, { 207, 373 }) -- SciPy counts iterations from 1
+            check.ok(distance(r.x:totable(), { 1.00001605, 1.00002944, 1.00006248 }) < 2e-8)
+        end,
         ["np.optimize.minimize: trees, numbers, results"] = function()
             local seen = 0
             local r = np.optimize.minimize(function(p) return (p.a - 1) ^ 2 + ((p.b - p.a) ^ 2):sum() end,

@@ -204,13 +204,13 @@ local function starts_of(name, method, o)
     return { { "x0", o.x0 }, method == "secant" and o.x1 ~= nil and { "x1", o.x1 } or nil }
 end
 
---- Raises, where values are known, if f is not of other signs at the ends of the bracket.
+--- Raises, where values are known, unless f has different signs at the ends of the bracket.
 local function check_bracket(name, points, facts)
     if problem.tracing() then return end
     local status = facts.status:item()
     local fa, fb = facts.fa:item(), facts.fb:item()
     if status == UNBRACKETED or fa ~= fa or fb ~= fb then
-        raise(name, "f must have other signs at both ends of the bracket, got f(%.9g) = %.9g and f(%.9g) = %.9g",
+        raise(name, "f must have different signs at the ends of the bracket, got f(%.9g) = %.9g and f(%.9g) = %.9g",
               points[1]:item(), fa, points[2]:item(), fb)
     end
 end
