@@ -14,6 +14,8 @@
 --     transforms  derivatives, np.vmap, control flow
 --     optimize    np.optimize: roots, minima, fits
 --     programs    np.trace, np.jit, np.staged, np.deferred; programs in files
+--     integrate   np.integrate: integrals, ordinary differential equations
+--     interpolate np.interpolate: splines
 --     mesh        np.mesh, shardings, np.shard_map, collectives
 --     nn          np.nn, np.optim, np.data
 --     tables      np.table: named columns
@@ -134,6 +136,8 @@ for name, module in pairs {
     random = "arrays.random_stream", linalg = "arrays.linalg", fft = "arrays.fft", signal = "arrays.signal",
     memory = "arrays.memory", optimize = "optimize", tree = "core.tree", effects = "effects", nn = "nn",
     optim = "nn.optim", data = "nn.data", io = "io", plot = "plot",
+    memory = "arrays.memory", tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim",
+    data = "nn.data", io = "io", plot = "plot", integrate = "integrate", interpolate = "interpolate",
 } do
     parts[name] = "neap." .. module
 end

@@ -1,6 +1,7 @@
 --- contract_fixed.lua: functions whose programs do not follow all declared sizes (tests/lib/contract_sizes.lua), and
 -- why: what they decide is another program, or a number of results, or is not written for sizes.
 local COLLECTIVE = "which member sends to which is a table of numbers"
+local FEW = "two and three points have formulas of their own, which is decided"
 local MANY = "how many results there are is a number"
 local LONGER = "which array is longer is decided"
 local REACHES = "whether a last window reaches outside is decided"
@@ -14,6 +15,11 @@ return {
     ["np.cross"] = "vectors of two and of three elements have other formulas",
     ["np.data.batches"] = "how many batches there are is a number",
     ["np.histogramdd"] = MANY,
+    ["np.integrate.cumulative_simpson"] = "fewer than three samples are joined by a line, which is decided",
+    ["np.integrate.simpson"] = "even and odd numbers of samples have other formulas",
+    ["np.interpolate.akima"] = FEW,
+    ["np.interpolate.cubic_spline"] = FEW,
+    ["np.interpolate.pchip"] = FEW,
     ["np.linalg.det"] = "small matrices have formulas of their own",
     ["np.linalg.lu"] = "square matrices and others are decided",
     ["np.linalg.qr"] = "whether there are more rows or columns is decided",

@@ -1,6 +1,7 @@
 --- differences.lua: neighbours along an axis: differences, derivatives and integrals by them, convolutions.
 --
--- All of it is slices and arithmetic of these, so it is lazy, and gradients and batches come with it.
+-- All of it is slices and arithmetic of these, so it is lazy, and gradients and batches come with it. The module has
+-- what integrals of samples share.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local operands = require "neap.arrays.operands"
@@ -9,6 +10,8 @@ local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local shape_of, is_array = core.shape_of, core.is_array
 local cut = shape.cut
+
+local differences = {}
 
 --- What diff gets in front of x or behind it: an array of x's axes, or a number, which stands once.
 local function beside(name, option, value, x, axis)
@@ -195,7 +198,7 @@ define("gradient", function(x, ...)
 end)
 
 --- y, which gets more axes in front where x has more, the axis there, and the widths between coordinates x.
-local function with_coordinates(y, x, axis, n)
+local function with_coordinates(name, y, x, axis, n)
     local own, of_x, of_y = core.ndim(x), shape_of(x), shape_of(y)
     local behind = #of_y - axis
     local fits = own == 1 and x.size == n or own >= behind and of_x[own - behind + 1] == n
@@ -204,7 +207,7 @@ local function with_coordinates(y, x, axis, n)
         fits = fits and (k == behind or core.is_same(a, 1) or core.is_same(b, 1) or a == b or a == 1 or b == 1)
     end
     if not fits then
-        raise("trapezoid", "coordinates of shape %s do not fit axis %d of shape %s", core.shape_text(x), axis,
+        raise(name, "coordinates of shape %s do not fit axis %d of shape %s", core.shape_text(x), axis,
               core.shape_text(y))
     end
     if own == 1 then return y, axis, along(distances(x, 0), axis, #of_y) end
@@ -214,6 +217,29 @@ local function with_coordinates(y, x, axis, n)
     return shape.reshape(y, dims), #dims - behind, distances(x, own - behind)
 end
 
+--- The arguments of an integral of samples, of which `known` names the options: y as floats, halves as f32; the axis;
+-- the widths between samples, a number, or an array along the axis; whether these are all the same; the half that the
+-- result has, and the options.
+function differences.samples(name, known, y, x, given, extra)
+    if type(x) == "table" and x[1] == nil then x, given, extra = nil, x, given or extra end
+    if extra ~= nil then core.too_many(name, 3, extra) end
+    if x ~= nil then y, x = operands.meet(name, 2, y, x) end
+    local half
+    y, half = operands.wide(operands.float(operands.beside(name, 1, y)))
+    local o = options(name, given, known)
+    local axis = core.axis(name, o.axis == nil and -1 or o.axis, core.ndim(y))
+    local n, width = shape_of(y)[axis + 1], o.dx == nil and 1 or core.plain(o.dx)
+    if not core.is_number(width) and not is_array(width) then
+        bad_argument(name, nil, "dx", "a number or an array", width)
+    end
+    if x ~= nil then
+        y, axis, width = with_coordinates(name, y, x, axis, n)
+        local other = core.dtype_of(x)
+        if other.inexact and other.name ~= half then half = nil end
+    end
+    return y, axis, width, x == nil, half, o
+end
+
 --- np.trapezoid(y, x, {dx=1, axis=-1}), np.trapz(y, x): the integral of y along an axis, by straight lines between
 -- neighbours. x, if there is one, has their coordinates: 1-d, or of a shape that broadcasts with y's.
 --- dx: the distance of neighbours, without x
@@ -221,22 +247,9 @@ end
 -- 4.0
 -- 6.5
 local function trapezoid(y, x, given, extra)
-    if type(x) == "table" and x[1] == nil then x, given, extra = nil, x, given or extra end
-    if extra ~= nil then core.too_many("trapezoid", 3, extra) end
-    if x ~= nil then y, x = operands.meet("trapezoid", 2, y, x) end
-    local half
-    y, half = operands.wide(operands.float(operands.beside("trapezoid", 1, y)))
-    local o = options("trapezoid", given, { dx = true, axis = true })
-    local axis = core.axis("trapezoid", o.axis == nil and -1 or o.axis, core.ndim(y))
-    local n, width = shape_of(y)[axis + 1], o.dx == nil and 1 or core.plain(o.dx)
-    if not core.is_number(width) and not is_array(width) then
-        bad_argument("trapezoid", nil, "dx", "a number or an array", width)
-    end
-    if x ~= nil then
-        y, axis, width = with_coordinates(y, x, axis, n)
-        local other = core.dtype_of(x)
-        if other.inexact and other.name ~= half then half = nil end
-    end
+    local axis, width, half, _
+    y, axis, width, _, half = differences.samples("trapezoid", { dx = true, axis = true }, y, x, given, extra)
+    local n = shape_of(y)[axis + 1]
     if not core.is_size(n) and n < 2 then return operands.narrow(np.sum(cut(y, axis, 0, 0), { axis = axis }), half) end
     local sums = cut(y, axis, 1, n) + cut(y, axis, 0, n - 1)
     return operands.narrow(np.sum(sums * width, { axis = axis }) / 2, half)
@@ -296,3 +309,5 @@ end
 -- [3.5]
 sliding("convolve", "full", true)
 sliding("correlate", "valid", false)
+
+return differences

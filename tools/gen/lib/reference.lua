@@ -18,6 +18,8 @@ local FOLDERS = {
     programs = { "programs", "Programs and jitted functions" },
     optimize = { "optimize", "Roots, minima and fits: np.optimize" },
     transforms = { "transforms", "Derivatives, batches and control flow" },
+    integrate = { "integrate", "Integrals and differential equations: np.integrate" },
+    interpolate = { "interpolate", "Splines and grids: np.interpolate" },
     mesh = { "mesh", "Meshes, shardings and collectives" }, nn = { "nn", "Neural networks: np.nn" },
     tables = { "tables", "Tables: np.table" }, text = { "io", "Files: np.io" }, io = { "io", "Files: np.io" },
     plot = { "plot", "Pictures: np.plot" },

@@ -1,0 +1,152 @@
+--- equations.lua: np.integrate.solve_ivp: a method (steps.lua) steps a flat array (states.lua) in a loop (march.lua).
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+local operands = require "neap.arrays.operands"
+local staging = require "neap.tracing.staging"
+local march = require "neap.integrate.march"
+local states = require "neap.integrate.states"
+local settings = require "neap.integrate.settings"
+
+local np = core.np
+local raise, bad_argument, shape_of, type = core.raise, core.bad_argument, core.shape_of, type
+local check_function = staging.check_function
+
+-- ---- np.integrate.solve_ivp -----------------------------------------------------------------------------------------
+
+local Solution = {}
+Solution.__index = Solution
+Solution.__tostring = function(self) return ("a solution of %d steps: sol(t)"):format(self.count) end
+
+--- The solution at times t, from the polynomials of the steps; beyond the ends those of the first and the last go on.
+function Solution:__call(t)
+    t = operands.beside("integrate.solve_ivp", 1, t, core.dtypes[core.dtype_codes[self.dtype]])
+    local dims, rows = shape_of(t), self.rows
+    t = shape.reshape(np.astype(t, self.dtype), { core.size_of(t) })
+    local place = np.clip(np.searchsorted(rows.t * self.forward, t * self.forward), 0, self.count - 1)
+    local front = np.tree.map(function(x) return np.take(x, place, { axis = 0 }) end, rows)
+    local values = np.vmap(march.between)(front, t)
+    return self.finish(shape.reshape(values, { core.size_of(t), shape_of(values)[2] }), dims)
+end
+
+--- What a solver returns, but for t and y.
+local function result_of(how, front, status)
+    local evaluations = front.attempts * how.method.stages + (how.first_step and 1 or 2)
+    return { status = status, success = np.greater_equal(status, 0), nfev = evaluations,
+             njev = how.method.implicit and front.attempts or np.zeros_like(front.attempts), nsteps = front.steps }
+end
+
+--- Solves from t to the end, some steps at a time, and keeps all of them.
+local function all_steps(how, problem, field, t, finish)
+    local front, parts = march.start(how, field, t, problem.y, finish), {}
+    local last = finish:item()
+    repeat
+        local rows
+        front, rows = march.some(how, field, front, finish)
+        parts[#parts + 1] = rows
+    until front.status:item() ~= 0 or front.t:item() == last
+    return front, np.tree.map(function(...) return shape.join({ ... }, 0) end, unpack(parts))
+end
+
+--- The two ends of the span.
+local function ends_of(name, span)
+    if core.is_array(span) and core.ndim(span) == 1 and shape_of(span)[1] == 2 then return span[0], span[1] end
+    if type(span) ~= "table" or #span ~= 2 then
+        bad_argument(name, 2, "span", "the two ends {t0, t1}", span)
+    end
+    core.list(name, "the span", span)
+    for k = 1, 2 do
+        local known = core.is_array(span[k]) and core.ndim(span[k]) == 0
+        if not known and not core.is_number(span[k]) then
+            bad_argument(name, 2, "span", "the two ends {t0, t1}, numbers or 0-d arrays", span[k])
+        end
+        if type(span[k]) == "number" and (span[k] ~= span[k] or math.abs(span[k]) == math.huge) then
+            bad_argument(name, 2, "span", "two finite numbers", span[k])
+        end
+    end
+    if type(span[1]) == "number" and span[1] == span[2] then
+        raise(name, "argument 2 (span): both ends are %.14g", span[1])
+    end
+    return span[1], span[2]
+end
+
+return function(integrate)
+    local known = { method = true, t_eval = true, rtol = true, atol = true, max_step = true, first_step = true,
+                    max_steps = true, dense_output = true, args = true }
+
+    --- np.integrate.solve_ivp(f, span, y0, {method="RK45", t_eval=…, rtol=1e-3, atol=1e-6, max_step=…, first_step=…,
+    -- max_steps=100000, dense_output=false, args={}}) -> table: solves dy/dt = f(t, y, args…) from y = y0 at t0 to t1,
+    -- for span = {t0, t1}. y0 is an array, a number or a tree of arrays; f returns the derivatives, of the same form;
+    -- for a 1-d y0 a table of its elements will do. The result is a table:
+    --
+    --     t        the times: t_eval, or t0 and the end of each step
+    --     y        the states there, with the times along a last axis
+    --     sol      with dense_output: a function of t, the solution at all times
+    --     status   0: the end was reached; -1: steps became too small, as at a pole, or f gave NaN; -2: max_steps
+    --     success  whether status is 0
+    --     nfev, njev, nsteps  how often f was evaluated, how often its Jacobian, and the number of steps
+    --
+    -- States at times of t_eval that were not reached are NaN. Without t_eval the function waits for each 128 steps;
+    -- with t_eval it runs inside of np.jit and np.vmap, and has forward mode (np.jvp, np.jacfwd) by y0, the ends and
+    -- arguments. For reverse mode there is np.integrate.odeint. Lengths of steps are chosen as SciPy's.
+    --- method: "RK45" of order 5, "RK23" of order 3; "Rodas4", of order 4, for stiff equations
+    --- t_eval: the times at which the solution is wanted, a 1-d array or a table, in order
+    --- rtol: the estimated error of a step may be rtol |y| + atol; from 100 times the rounding of the dtype up
+    --- atol: as rtol says
+    --- max_step: the longest step
+    --- first_step: the length of the first step; chosen without it
+    --- max_steps: the most attempts at steps, after which status is -2
+    --- dense_output: true: the result has `sol`; not with t_eval
+    --- args: a table of further arguments of f, trees of arrays
+    --- > r = np.integrate.solve_ivp(function(t, y) return -y end, {0, 1}, np.ones(1), {t_eval={0, 1}, rtol=1e-5})
+    --- > r.y, r.nsteps, r.success
+    -- [[1.         0.36788037]]
+    -- 4
+    -- True
+    function integrate.solve_ivp(f, span, y0, given)
+        local name = "integrate.solve_ivp"
+        local o = core.options(name, given, known)
+        f = check_function(name, f)
+        local t0, t1 = ends_of(name, span)
+        local values, with = states.arguments(name, o.args)
+        local problem = states.problem(name, y0, { t0, t1, o.t_eval }, values, function(t, y, list)
+            return f(t, y, unpack(with(list)))
+        end)
+        local how = settings.how(name, o, problem.dtype, 1e-3, 1e-6)
+        local function field(t, y) return problem.field(t, y, values) end
+        jit.off(field)
+        t0, t1 = problem.times[1], problem.times[2]
+        local function finished(rows, dims) -- of flat states: trees with the times behind
+            return np.tree.map(function(x)
+                x = operands.narrow(np.moveaxis(x, 0, -1), problem.half)
+                if not dims then return x end
+                local whole = { unpack(shape_of(x), 1, core.ndim(x) - 1) }
+                for _, n in ipairs(dims) do whole[#whole + 1] = n end
+                return shape.reshape(x, whole)
+            end, problem.tree(rows))
+        end
+        if o.t_eval ~= nil then
+            local times = problem.times[3]
+            if o.dense_output then raise(name, "option 'dense_output' does not go with t_eval") end
+            if core.ndim(times) ~= 1 then bad_argument(name, nil, "t_eval", "1-d", times) end
+            if not core.recording() then settings.check_times(name, "t_eval", times, t0:item(), t1:item()) end
+            local rows, front = march.through(how, field, t0, problem.y, times, t1)
+            front = march.to(how, field, front, t1, t1, march.direction(t0, t1))
+            local result = result_of(how, front, front.status)
+            result.t, result.y = operands.narrow(times, problem.half), finished(rows)
+            return result
+        end
+        if core.recording() then
+            raise(name, "needs option 't_eval' while tracing: how many steps there will be is not known")
+        end
+        local front, rows = all_steps(how, problem, field, t0, t1)
+        local result = result_of(how, front, front.status)
+        result.t = operands.narrow(shape.join({ shape.reshape(t0, { 1 }), rows.t }, 0), problem.half)
+        result.y = finished(shape.join({ shape.reshape(problem.y, { 1, problem.y.size }), rows.y }, 0))
+        if o.dense_output then
+            result.sol = setmetatable({ rows = rows, count = shape_of(rows.t)[1], dtype = problem.dtype,
+                                        forward = march.direction(t0, t1), finish = finished }, Solution)
+        end
+        return result
+    end
+    jit.off(integrate.solve_ivp)
+end

@@ -1,0 +1,8 @@
+--- init.lua: np.integrate: integrals of samples and of functions, and ordinary differential equations, under SciPy's
+-- names.
+local integrate = require "neap.integrate.samples"
+require "neap.integrate.equations" (integrate)
+require "neap.integrate.adjoint" (integrate)
+require "neap.integrate.quad" (integrate)
+
+return integrate

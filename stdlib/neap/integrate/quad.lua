@@ -1,0 +1,248 @@
+--- quad.lua: np.integrate.quad, np.integrate.dblquad.
+--
+-- The interval is the image of 0 < u < 1 under a map of each kind of ends. The part of u with the largest error is
+-- halved until the errors together are small enough (QUADPACK's QAG: Piessens and others, "QUADPACK", 1983), in a
+-- np.while_loop, whose outcome, the list of parts, counts as a constant in derivatives. The value is then the sum of
+-- the rule over all parts, which is differentiable by ends and arguments, in every mode.
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+local operands = require "neap.arrays.operands"
+local staging = require "neap.tracing.staging"
+local states = require "neap.integrate.states"
+
+local np = core.np
+local raise, bad_argument, type = core.raise, core.bad_argument, type
+local shape_of, is_array = core.shape_of, core.is_array
+
+-- ---- The rule -------------------------------------------------------------------------------------------------------
+
+-- The Gauss-Kronrod rule of 21 nodes, of which every second one is a node of Gauss's rule of 10: nodes above 0, from
+-- the outermost on, and 0, with their weights (QUADPACK's QK21).
+local NODES = {
+    0.995657163025808080735527280689003, 0.973906528517171720077964012084452, 0.930157491355708226001207180059508,
+    0.865063366688984510732096688423493, 0.780817726586416897063717578345042, 0.679409568299024406234327365114874,
+    0.562757134668604683339000099272694, 0.433395394129247190799265943165784, 0.294392862701460198131126603103866,
+    0.148874338981631210884826001129720, 0,
+}
+local WEIGHTS = {
+    0.011694638867371874278064396062192, 0.032558162307964727478818972459390, 0.054755896574351996031381300244580,
+    0.075039674810919952767043140916190, 0.093125454583697605535065465083366, 0.109387158802297641899210590325805,
+    0.123491976262065851077958109585166, 0.134709217311473325928054001771707, 0.142775938577060080797094273138717,
+    0.147739104901338491374841515972068, 0.149445554002916905664936468389821,
+}
+local GAUSS = {
+    0.066671344308688137593568809893332, 0.149451349150580593145863396957673, 0.219086362515982043995534934228163,
+    0.269266719309996355091226921569469, 0.295524224714752870173815619188769,
+}
+local COUNT = 21
+
+--- The nodes in 0 to 1, and the weights of both rules, as arrays of a dtype.
+local function rule_of(dtype)
+    local nodes, weights, gauss = {}, {}, {}
+    for k = 1, COUNT do
+        local at = k <= 11 and k or COUNT + 1 - k
+        nodes[k] = 0.5 + (k <= 11 and -0.5 or 0.5) * NODES[at]
+        weights[k], gauss[k] = WEIGHTS[at] / 2, at % 2 == 0 and GAUSS[at / 2] / 2 or 0
+    end
+    local function row(list, dims) return shape.reshape(np.array(list, { dtype = dtype }), dims) end
+    return { nodes = row(nodes, { 1, COUNT }), weights = row(weights, { 1, COUNT, 1 }),
+             gauss = row(gauss, { 1, COUNT, 1 }), dtype = dtype, eps = np.finfo(dtype).eps }
+end
+
+--- Values of g at the nodes of m parts from `lo` to `hi`: an array of (m, 21, elements of a value).
+local function values_at(rule, g, lo, hi)
+    local m = shape_of(lo)[1]
+    local u = shape.reshape(lo, { m, 1 }) + shape.reshape(hi - lo, { m, 1 }) * rule.nodes
+    local values = np.vmap(g)(shape.reshape(u, { m * COUNT }))
+    return shape.reshape(values, { m, COUNT, core.size_of(values) / (m * COUNT) })
+end
+
+local function weighted(values, weights, width)
+    return np.sum(values * weights, { axis = 1 }) * shape.reshape(width, { shape_of(width)[1], 1 })
+end
+
+--- The 2-norm over the last axis.
+local function norm(x) return np.sqrt(np.sum(operands.squares(x), { axis = -1 })) end
+
+--- The integrals over m parts, and estimates of their errors, as QUADPACK makes them.
+local function estimate(rule, g, lo, hi)
+    local values, width = values_at(rule, g, lo, hi), hi - lo
+    local whole = weighted(values, rule.weights, width)
+    local mean = np.sum(values * rule.weights, { axis = 1, keepdims = true })
+    local spread = norm(weighted(np.abs(values - mean), rule.weights, width))
+    local wrong = norm(whole - weighted(values, rule.gauss, width))
+    local ratio = wrong * 200 / np.where(np.equal(spread, 0), 1, spread)
+    wrong = np.where(np.equal(spread, 0), wrong, spread * np.minimum(ratio * np.sqrt(ratio), 1))
+    return whole, np.maximum(wrong, norm(weighted(np.abs(values), rule.weights, width)) * (50 * rule.eps))
+end
+
+-- ---- Halving --------------------------------------------------------------------------------------------------------
+
+local LIMIT_REACHED, ROUNDED, NOT_FINITE = 1, 2, 3
+local FRUITLESS = 10 -- halvings that leave the error as it was, after which rounding counts as its cause
+
+local function total(state) return np.sum(state.wrong) end
+
+local function tolerance(o, state)
+    return np.maximum(norm(np.sum(state.value, { axis = 0 })) * o.epsrel, o.epsabs)
+end
+
+--- Halves the worst part.
+local function halve(rule, g, o, state)
+    local worst, count = np.argmax(state.wrong):astype("i32"), state.count
+    local lo, hi, wrong = state.lo[worst], state.hi[worst], state.wrong[worst]
+    local middle = (lo + hi) / 2
+    local value, new = estimate(rule, g, np.stack { lo, middle }, np.stack { middle, hi })
+    local function put(x, first, second)
+        return np.dynamic_update_index_in_dim(np.dynamic_update_index_in_dim(x, first, worst), second, count)
+    end
+    local fruitless = state.fruitless + np.greater_equal(new[0] + new[1], wrong * 0.99):astype("i32")
+    local status = np.where(np.greater_equal(fruitless, FRUITLESS), ROUNDED,
+                            np.where(np.greater_equal(count + 1, o.limit), LIMIT_REACHED, 0))
+    return { lo = put(state.lo, lo, middle), hi = put(state.hi, middle, hi), count = count + 1,
+             wrong = put(state.wrong, new[0], new[1]), value = put(state.value, value[0], value[1]),
+             fruitless = fruitless, status = status:astype("i32") }
+end
+
+--- The parts: a table with lo, hi of `limit` parts, those from `count` on from 0 to 1; wrong; status.
+local function parts_of(rule, g, o)
+    local function filled(value) return np.full({ o.limit }, value, { dtype = rule.dtype }) end
+    local zero = np.zeros({}, { dtype = "i32" })
+    local first, wrong = estimate(rule, g, filled(0)[{ { 0, 1 } }], filled(1)[{ { 0, 1 } }])
+    local function room(x) return np.pad(x, { { 0, o.limit - 1 }, core.ndim(x) > 1 and { 0, 0 } or nil }) end
+    local state = { lo = filled(0), hi = filled(1), wrong = room(wrong), value = room(first), count = zero + 1,
+                    fruitless = zero, status = np.where(o.limit == 1, LIMIT_REACHED, zero) }
+    state = np.while_loop(function(now)
+        return np.logical_and(np.equal(now.status, 0), np.greater(total(now), tolerance(o, now)))
+    end, function(now) return halve(rule, g, o, now) end, state)
+    local small = np.less_equal(total(state), tolerance(o, state))
+    state.status = np.where(small, 0, np.where(np.isfinite(total(state)), state.status, NOT_FINITE)):astype("i32")
+    return np.tree.map(np.stop_gradient, state)
+end
+
+-- ---- Maps of the ends -----------------------------------------------------------------------------------------------
+
+--- Whether an end is a number, and this one.
+local function is_end(x, value) return type(x) == "number" and x == value end
+
+--- The function of u whose integral from 0 to 1 is that of f from a to b.
+local function mapped(f, a, b)
+    local function far(u) return (1 - u) / u end
+    local function g(u)
+        if is_end(a, -math.huge) and is_end(b, math.huge) then
+            local x = far(u)
+            return (f(x) + f(-x)) / (u * u)
+        elseif is_end(b, math.huge) then
+            return f(far(u) + a) / (u * u)
+        elseif is_end(a, -math.huge) then
+            return f(b - far(u)) / (u * u)
+        end
+        return f((b - a) * u + a) * (b - a)
+    end
+    jit.off(g)
+    return g
+end
+
+--- Ends as Lua numbers, if they are infinite, and arrays; and the sign of the integral.
+local function ends_of(name, a, b)
+    local sign = 1
+    for k, value in ipairs { a, b } do
+        local known = core.is_number(value) or is_array(value) and core.ndim(value) == 0
+        if not known or type(value) == "number" and value ~= value then
+            bad_argument(name, k + 1, k == 1 and "a" or "b", "a number or a 0-d array", value)
+        end
+    end
+    if is_end(a, math.huge) or is_end(b, -math.huge) then a, b, sign = b, a, -1 end
+    if is_end(a, math.huge) or is_end(b, -math.huge) then raise(name, "both ends are %.14g", a) end
+    return a, b, sign
+end
+
+--- A function of one x and the arguments in {args}, whose values are arrays of floats; the arrays among the arguments.
+local function integrand(name, f, o)
+    local values, with = states.arguments(name, o.args)
+    local arguments = with(values)
+    local function g(x)
+        local y = f(x, unpack(arguments))
+        if core.is_number(y) then y = np.full({}, y, { dtype = x.dtype }) end
+        if not is_array(y) then raise(name, "the function must return an array, got %s", core.describe(y)) end
+        return (operands.wide(operands.float(y)))
+    end
+    jit.off(g)
+    return g, values
+end
+
+--- The dtype in which an integral is counted, of g over ends that are arrays or numbers, at the head of a list of what
+-- they meet; the half that its value has; the shape of a value; and the list as arrays.
+local function counted_as(name, g, list)
+    local met = #list > 0 and operands.meet_list(name, #list, list) or { core.number(0) }
+    met = core.copy_list(met)
+    local dtype, weak = core.dtypes[core.dtype_codes[np.result_type(unpack(met))]], true
+    if dtype.kind == "c" then raise(name, "the ends must be real, got dtype %s", dtype.name) end
+    for k = 1, #met do weak = weak and core.info(met[k]).weak ~= 0 end
+    local counted = dtype.half and "f32" or dtype.inexact and dtype.name or dtype.real
+    local seen = np.eval_shape(g, { shape = {}, dtype = counted })
+    if weak and (seen.dtype == "f64" or seen.dtype == "c128") then counted = "f64" end
+    for k = 1, #met do
+        met[k] = weak and core.is_number(list[k]) and core.number(list[k], core.dtype_codes[counted])
+            or np.astype(met[k], counted)
+    end
+    return counted, dtype.half and dtype.name or nil, seen.shape, met
+end
+
+local function number(name, option, value, default)
+    value = core.plain(value)
+    if value == nil then return default end
+    if type(value) ~= "number" or value ~= value or value < 0 then
+        bad_argument(name, nil, option, "a number from 0 up", value)
+    end
+    return value
+end
+
+local KNOWN = { args = true, epsabs = true, epsrel = true, limit = true }
+
+return function(integrate)
+    --- np.integrate.quad(f, a, b, {args={}, epsabs=1.49e-8, epsrel=1.49e-8, limit=50}) -> value, error, info: the
+    -- integral of f(x, args…) from a to b, with an estimate of its error, by the Gauss-Kronrod rule of 21 nodes on
+    -- parts that are halved where the error is. f gets one x, a 0-d array, and returns an array of any shape: all
+    -- elements are integrated at once, and the error is the 2-norm of theirs, as in SciPy's quad_vec; np.vmap runs f on
+    -- all nodes. An end may be np.inf or -np.inf, as a Lua number. info is a table:
+    --
+    --     status  0: the error is at most the larger of epsabs and epsrel |value|; 1: it was not after `limit` parts;
+    --             2: halving did not lessen it, as rounding does; 3: f is infinite or NaN at a node
+    --     parts   how many parts there are
+    --     neval   how often f was evaluated to find them
+    --
+    -- Differentiable in every mode by the ends and by what f reads, arguments or not. Waits for nothing.
+    --- args: a table of further arguments of f
+    --- epsabs: the error that is small enough
+    --- epsrel: the same, relative to the value; from 100 times the rounding of the dtype up
+    --- limit: the most parts
+    --- > (np.integrate.quad(function(x) return np.exp(-x * x) end, -np.inf, np.inf)) ^ 2
+    -- 3.1415925
+    --- > np.grad(function(b) return (np.integrate.quad(np.cos, 0, b)) end)(np.array(0))
+    -- 1.0
+    function integrate.quad(f, a, b, given)
+        local name = "integrate.quad"
+        local o = core.options(name, given, KNOWN)
+        local g, list = integrand(name, staging.check_function(name, f), o)
+        local sign
+        a, b, sign = ends_of(name, a, b)
+        if not is_end(b, math.huge) then table.insert(list, 1, b) end
+        if not is_end(a, -math.huge) then table.insert(list, 1, a) end
+        local counted, half, dims, met = counted_as(name, g, list)
+        if not is_end(b, math.huge) then b = met[is_end(a, -math.huge) and 1 or 2] end
+        if not is_end(a, -math.huge) then a = met[1] end
+        local settings = { epsabs = number(name, "epsabs", o.epsabs, 1.49e-8),
+                           epsrel = number(name, "epsrel", o.epsrel, 1.49e-8),
+                           limit = core.integer(name, nil, "limit", o.limit == nil and 50 or o.limit, 1, 100000) }
+        settings.epsrel = math.max(settings.epsrel, 100 * np.finfo(counted).eps)
+        local rule, whole = rule_of(counted), mapped(g, a, b)
+        local parts = parts_of(rule, whole, settings)
+        local used = np.less(np.arange(settings.limit), parts.count):reshape { settings.limit, 1, 1 }
+        local values = np.where(used, values_at(rule, whole, parts.lo, parts.hi), 0)
+        local value = np.sum(weighted(values, rule.weights, parts.hi - parts.lo), { axis = 0 }) * sign
+        return operands.narrow(shape.reshape(value, dims), half), operands.narrow(total(parts), half),
+            { status = parts.status, parts = parts.count, neval = (parts.count * 2 - 1) * COUNT }
+    end
+    for _, h in ipairs { values_at, estimate, halve, parts_of, integrate.quad } do jit.off(h) end
+end

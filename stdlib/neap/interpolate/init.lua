@@ -1,0 +1,5 @@
+--- init.lua: np.interpolate: splines, and values between the points of a grid, after SciPy.
+local interpolate = {}
+require "neap.interpolate.splines" (interpolate)
+
+return interpolate

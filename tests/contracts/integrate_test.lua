@@ -1,0 +1,290 @@
+--- integrate_test.lua: contracts of np.integrate (tests/lib/contracts.lua).
+-- (sanitized with --long)
+local np = require "neap"
+local check = require "tests.lib.check"
+local of, finish, same, elsewhere = require "tests.lib.contracts" "integrate"
+
+elsewhere("np.integrate", "tests/contracts/integrate_test.lua", "the table of the functions that this file holds")
+
+-- ---- Samples --------------------------------------------------------------------------------------------------------
+
+--- Rising coordinates along the last axis; of unsigned integers of signed ones.
+local function coordinates(random, dims, dtype)
+    local list, last, size = {}, -6, 1
+    for _, n in ipairs(dims) do size = size * n end
+    for k = 1, size do
+        last = last + random(3)
+        list[k] = last
+    end
+    dtype = ({ u8 = "i16", u16 = "i32", u32 = "f32", u64 = "f64", c64 = "f32", c128 = "f64" })[dtype] or dtype
+    return np.array(list, { dtype = dtype }):reshape(dims)
+end
+
+local function call_of_samples(f, o, y, x)
+    local given = { dx = o.dx, axis = o.axis, initial = o.initial, nonsense = o.nonsense }
+    if o.x then return f(y, x, next(given) and given or nil) end
+    return f(y, next(given) and given or nil)
+end
+
+local NEAR = { f64 = "mixed 1e-13", f32 = "mixed 2e-5", f16 = "mixed 1e-2", bf16 = "mixed 5e-2",
+               c128 = "mixed 1e-13", c64 = "mixed 2e-5" }
+local LOUD = "a value that is no number makes the sums with it none"
+
+same("np.integrate.trapezoid", "np.trapezoid")
+
+for name, options in pairs {
+    simpson = { { x = 1 }, { dx = 0.3 }, {}, { dx = 2, axis = 0 } },
+    cumulative_trapezoid = { { x = 1 }, { dx = 0.3, initial = 0 }, {}, { dx = 2, axis = 0 } },
+    cumulative_simpson = { { x = 1 }, { dx = 0.3, initial = 0.5 }, {}, { dx = 2, axis = 0 } },
+} do
+    if name == "cumulative_trapezoid" then options[3].initial = 0 end
+    of("np.integrate." .. name, {
+        args = { "y", { "x", make = coordinates } },
+        shapes = { { { 5 }, { 5 } }, { { 2, 4 }, { 4 } }, { { 2, 4 }, { 2, 4 } }, { { 2 }, { 2 } }, { { 3 }, { 3 } },
+                   { { 6 }, { 6 } } },
+        accepts = "floats ints complex",
+        options = options,
+        call = call_of_samples,
+        oracle = ("sampled(scipy.integrate.%s, y, x, o)"):format(name),
+        within = NEAR,
+        divided = "scaled 1e-14",
+        special = false,
+        without = { special = LOUD },
+        refuses = {
+            { "coordinates of shape", function() np.integrate[name](np.ones(3), np.ones(4)) end },
+            { "dx", function() np.integrate[name](np.ones(3), { dx = "wide" }) end },
+        },
+    })
+end
+
+-- ---- Functions ------------------------------------------------------------------------------------------------------
+
+local function wave(x, p) return np.exp(-(p * x)) * np.sin(x * 3) + x end
+
+of("np.integrate.quad", {
+    args = { { "a", from = -2, to = 0 }, { "b", from = 0.5, to = 2 }, { "p", from = 0.5, to = 2, number = false } },
+    shapes = { { {}, {}, {} }, { {}, {}, { 3 } } },
+    accepts = "floats ints",
+    options = { { epsrel = 1e-11 }, {}, { epsabs = 1e-12, limit = 20 }, { args = 1 } },
+    call = function(f, o, a, b, p)
+        local given = { args = { p }, epsabs = o.epsabs, epsrel = o.epsrel, limit = o.limit, nonsense = o.nonsense }
+        return (f(wave, a, b, given))
+    end,
+    oracle = "integrated(lambda x, p: np.exp(-p * x) * np.sin(3 * x) + x, a, b, p)",
+    within = { f64 = "mixed 1e-12", f32 = "mixed 2e-5", f16 = "mixed 1e-2", bf16 = "mixed 5e-2" },
+    vmapped = "mixed 1e-5",
+    special = false,
+    without = { special = "the status tells it, which a test below reads" },
+    refuses = {
+        { "number or a 0%-d array", function() np.integrate.quad(np.cos, np.ones(2), 1) end },
+        { "number or a 0%-d array", function() np.integrate.quad(np.cos, 0, 0 / 0) end },
+        { "both ends are", function() np.integrate.quad(np.cos, np.inf, np.inf) end },
+        { "return an array", function() np.integrate.quad(function() return "one" end, 0, 1) end },
+        { "epsrel", function() np.integrate.quad(np.cos, 0, 1, { epsrel = -1 }) end },
+        { "limit", function() np.integrate.quad(np.cos, 0, 1, { limit = 0 }) end },
+    },
+    also = {
+        ["np.integrate.quad: infinite ends"] = function()
+            local one = np.array(1, { dtype = "f64" })
+            local function value(f, a, b)
+                local found, wrong, info = np.integrate.quad(f, a, b)
+                check.equal(info.status:item(), 0)
+                check.ok(wrong:item() <= 3e-8, "the estimate of the error")
+                return found:item()
+            end
+            check.close(value(function(x) return np.exp(-x * x) * one end, -np.inf, np.inf), math.sqrt(math.pi), 1e-12)
+            check.close(value(function(x) return np.exp(-x * x) * one end, np.inf, -np.inf), -math.sqrt(math.pi), 1e-12)
+            check.close(value(function(x) return np.exp(-x) * one end, one, np.inf), math.exp(-1), 1e-12)
+            check.close(value(function(x) return np.exp(x) * one end, -np.inf, one), math.exp(1), 1e-12)
+        end,
+        ["np.integrate.quad: where the tolerance is not reached"] = function()
+            local zero = np.array(0, { dtype = "f64" })
+            local function status(f, a, b)
+                local _, _, info = np.integrate.quad(f, a, b)
+                return info.status:item()
+            end
+            check.equal(status(np.cos, zero, 1), 0)
+            check.equal(status(function(x) return 1 / np.sqrt(x) end, zero, 1), 1)
+            check.ok(status(function(x) return 1 / x end, zero, 1) ~= 0)
+            check.equal(status(np.log, zero - 1, 1), 3)
+        end,
+        ["np.integrate.quad: values of any dtype that f has"] = function()
+            local w = np.array(3, { dtype = "f64" })
+            check.equal(np.integrate.quad(np.cos, 0, 1).dtype, "f32")
+            check.equal(np.integrate.quad(function(x) return x * w end, 0, 1):item(), 1.5)
+            local z = np.integrate.quad(function(x) return np.exp(1i * w * x) end, 0, 2)
+            check.equal(z.dtype, "c128")
+            check.close(z.real:item(), math.sin(6) / 3, 1e-13)
+            check.close(np.grad(function(v)
+                return (np.integrate.quad(function(x) return np.exp(-v * x) end, 0, np.inf))
+            end)(w):item(), -1 / 9, 1e-12)
+        end,
+    },
+})
+
+-- ---- Equations ------------------------------------------------------------------------------------------------------
+
+local function logistic(t, y, p) return y * (p - y) + np.sin(3 * t) * 0.5 end
+local function turned(y, t, p) return logistic(t, y, p) end
+local F64 = { dtype = "f64" }
+
+of("np.integrate.solve_ivp", {
+    args = { { "y0", from = 0.2, to = 1 }, { "p", from = 0.5, to = 2, number = false } },
+    shapes = { { { 2 }, {} }, { { 1 }, {} } },
+    accepts = "floats",
+    options = { {}, { method = "RK23" }, { method = "RK45", rtol = 1e-8, atol = 1e-9 }, { max_step = 0.05 },
+                { method = "Rodas4", rtol = 1e-8, atol = 1e-8 }, { first_step = 0.01, t_eval = { 1, 1.5, 3 } },
+                { t_eval = { 2, 1.5, 0.5 }, max_steps = 500 } },
+    call = function(f, o, y0, p)
+        local t = o.t_eval or { 0, 0.5, 2 }
+        local given = { args = { p }, t_eval = t }
+        for key, value in pairs(o) do given[key] = value end
+        return f(logistic, { t[1], t[#t] }, y0, given).y
+    end,
+    oracle = "solved(y0, p, o)",
+    within = { f64 = "scaled 1e-7", f32 = "scaled 1e-3", f16 = "scaled 3e-3", bf16 = "scaled 2e-2" },
+    vmapped = "scaled 1e-5",
+    divided = "scaled 1e-12",
+    unseen = { dense_output = "a test below has it", args = "every case has it" },
+    special = false,
+    without = { special = "the status tells it, which a test below reads",
+                derivatives = "a loop has forward mode alone, which a test below compares with np.integrate.odeint" },
+    refuses = {
+        { "both ends are 1", function() np.integrate.solve_ivp(logistic, { 1, 1 }, 1) end },
+        { "two finite numbers", function() np.integrate.solve_ivp(logistic, { 0, np.inf }, 1) end },
+        { "the two ends", function() np.integrate.solve_ivp(logistic, 1, 1) end },
+        { "method", function() np.integrate.solve_ivp(logistic, { 0, 1 }, 1, { method = "LSODA" }) end },
+        { "in order from 0 to 1", function()
+            np.integrate.solve_ivp(np.add, { 0, 1 }, 1, { t_eval = { 0, 0.7, 0.5 } })
+        end },
+        { "in order from 0 to 1", function() np.integrate.solve_ivp(np.add, { 0, 1 }, 1, { t_eval = { 0, 2 } }) end },
+        { "derivatives of shape %(1,%)", function()
+            np.integrate.solve_ivp(function() return np.ones(1) end, { 0, 1 }, { 1, 2 })
+        end },
+        { "real states", function() np.integrate.solve_ivp(np.add, { 0, 1 }, np.array { 1i }) end },
+        { "cast the state", function()
+            np.integrate.solve_ivp(function(_, y) return y * np.ones({}, F64) end, { 0, 1 }, np.ones(1))
+        end },
+        { "t_eval", function()
+            np.jit(function(y) return np.integrate.solve_ivp(np.add, { 0, 1 }, y).y end)(np.ones(1))
+        end },
+    },
+    also = {
+        ["np.integrate.solve_ivp: all steps, and what lies between"] = function()
+            local y0 = np.array({ 2, 0 }, F64)
+            local function pendulum(_, y) return { y[1], (1 - y[0] * y[0]) * y[1] - y[0] } end
+            local given = { rtol = 1e-8, atol = 1e-10, dense_output = true }
+            local r = np.integrate.solve_ivp(pendulum, { 0, 10 }, y0, given)
+            check.equal(r.nsteps:item(), 210) -- as SciPy's RK45 makes
+            check.equal(r.nfev:item(), 1472)
+            check.equal(r.y.shape, { 2, 211 })
+            check.ok(r.success:item())
+            check.close(r.y[{ 0, -1 }]:item(), -2.00834078, 1e-7)
+            local at = r.sol(np.array({ { 1, 5.5 } }, F64))
+            check.equal(at.shape, { 2, 1, 2 })
+            check.close(at[{ 1, 0, 1 }]:item(), 2.18755898, 1e-7)
+            check.close(r.sol(3)[0]:item(), -1.86607391, 1e-7)
+            check.close(r.sol(r.t[-1]):totable(), r.y[{ {}, -1 }]:totable(), 1e-13)
+        end,
+        ["np.integrate.solve_ivp: a stiff equation"] = function()
+            local function stiff(_, y) return { y[1], 1000 * ((1 - y[0] * y[0]) * y[1] - y[0]) } end
+            local given = { method = "RK45", rtol = 1e-6, max_steps = 300, t_eval = { 0.01, 2 } }
+            local r = np.integrate.solve_ivp(stiff, { 0, 2 }, np.array({ 2, 0 }, F64), given)
+            check.equal(r.status:item(), -2)
+            check.ok(not r.success:item())
+            check.equal(np.isnan(r.y[0]):totable(), { false, true })
+            given.method, given.max_steps = "Rodas4", 5000
+            r = np.integrate.solve_ivp(stiff, { 0, 2 }, np.array({ 2, 0 }, F64), given)
+            check.equal(r.status:item(), 0)
+            check.close(r.y[{ 0, 1 }]:item(), 1.763234, 1e-5) -- as Radau of SciPy finds
+            check.ok(r.njev:item() < 1000)
+        end,
+        ["np.integrate.solve_ivp: poles and NaN end with a status"] = function()
+            local r = np.integrate.solve_ivp(function(_, y) return y * y end, { 0, 2 }, np.ones({ 1 }, F64))
+            check.equal(r.status:item(), -1)
+            check.close(r.t[-1]:item(), 1, 1e-2)
+            local function none(_, y) return y * np.nan end
+            r = np.integrate.solve_ivp(none, { 0, 2 }, np.ones(1), { t_eval = { 0, 1 } })
+            check.equal(r.status:item(), -1)
+            check.ok(np.isnan(r.y[{ 0, 1 }]):item())
+        end,
+        ["np.integrate.solve_ivp: forward mode"] = function()
+            local y0, p = np.array({ 0.3, 0.8 }, F64), np.array(1.2, F64)
+            local function last(a, b)
+                return np.integrate.solve_ivp(logistic, { 0, 2 }, a, { args = { b }, t_eval = { 2 }, rtol = 1e-10,
+                                                                       atol = 1e-10 }).y:sum()
+            end
+            local function rows(a, b)
+                return np.integrate.odeint(turned, a, { 0, 2 }, { args = { b }, rtol = 1e-10, atol = 1e-10 })[-1]:sum()
+            end
+            local _, slope = np.jvp(last, { y0, p }, { np.ones_like(y0), np.ones_like(p) })
+            local by_y0, by_p = np.grad(rows, { argnums = { 1, 2 } })(y0, p)
+            check.close(slope:item(), by_y0:sum():item() + by_p:item(), 1e-7)
+        end,
+    },
+})
+
+of("np.integrate.odeint", {
+    args = { { "y0", from = 0.2, to = 1 }, { "t", make = function(_, dims, dtype)
+        return np.array({ 0, 0.25, 1, 1.75 }, { dtype = dtype })[{ { 0, dims[1] } }]
+    end }, { "p", from = 0.5, to = 2, number = false } },
+    shapes = { { { 3 }, { 3 }, {} }, { { 1 }, { 4 }, {} }, { { 2 }, { 4 }, {} } },
+    accepts = "floats",
+    options = { { rtol = 1e-9, atol = 1e-9 }, {}, { method = "Rodas4", rtol = 1e-8, atol = 1e-8, mxstep = 3000 },
+                { hmax = 0.25 } },
+    call = function(f, o, y0, t, p)
+        local given = {}
+        for key, value in pairs(o) do given[key] = value end
+        local function rows(a, b, c)
+            given.args = { c }
+            return f(turned, a, b, given)
+        end
+        local function loss(a, b, c)
+            local y = rows(a, b, c)
+            return (y * y * np.astype(1 + np.arange(y:dim(0)), y.dtype):reshape(-1, 1)):sum()
+        end
+        return rows(y0, t, p), np.grad(loss, { argnums = { 1, 2, 3 } })(y0, t, p)
+    end,
+    oracle = "adjoint(y0, t, p)",
+    within = { f64 = "scaled 1e-6", f32 = "scaled 1e-4", f16 = "scaled 2e-2", bf16 = "scaled 1e-1" },
+    vmapped = "scaled 1e-5",
+    divided = "scaled 1e-12",
+    unseen = { args = "every case has it" },
+    special = false,
+    without = { special = "rows that are not reached are NaN, which a test below reads", sizes = "times are given",
+                derivatives = "it has reverse mode alone, as in JAX, whose gradients are among the golden values",
+                numbers = "a gradient is taken by arrays" },
+    refuses = {
+        { "in order from 0 to 1", function() np.integrate.odeint(turned, 1, { 0, 2, 1 }) end },
+        { "1%-d and not empty", function() np.integrate.odeint(turned, 1, np.ones { 2, 2 }) end },
+        { "table of arguments", function() np.integrate.odeint(turned, 1, { 0, 1 }, { args = 1 }) end },
+        { "forward", function()
+            np.jvp(function(y) return np.integrate.odeint(np.multiply, y, { 0, 1 }) end, { np.ones(1) }, { np.ones(1) })
+        end },
+    },
+    also = {
+        ["np.integrate.odeint: trees, and second derivatives"] = function()
+            local function spring(s) return { x = s.v, v = -s.x } end
+            local start = { x = np.array(1, F64), v = np.zeros({}, F64) }
+            local s = np.integrate.odeint(spring, start, { 0, math.pi, 1 + math.pi })
+            check.equal(s.x.shape, { 3 })
+            check.close(s.x[1]:item(), -1, 1e-6)
+            check.close(s.v[2]:item(), math.sin(1), 1e-6)
+            local function last(r)
+                local function decay(y, _, k) return -y * k end
+                return np.integrate.odeint(decay, np.array(1, F64), { 0, 1 }, { args = { r } })[-1]
+            end
+            check.close(np.jacfwd(np.grad(last))(np.array(0.5, F64)):item(), math.exp(-0.5), 1e-6)
+        end,
+        ["np.integrate.odeint: what is not reached is NaN"] = function()
+            local function grow(y) return y * y end
+            local y = np.integrate.odeint(grow, np.array(1, F64), { 0, 0.5, 2 }, { mxstep = 2000 })
+            check.close(y[1]:item(), 2, 1e-6)
+            check.ok(np.isnan(y[2]):item())
+            local mixed = np.jit(function(t) return np.integrate.odeint(grow, np.array(1, F64), t) end)
+            check.equal(np.isnan(mixed(np.array({ 0, 0.5, 0.25, 0.75 }, F64))):totable(), { false, false, true, false })
+        end,
+    },
+})
+
+finish()

@@ -1,0 +1,78 @@
+--- interpolate_test.lua: contracts of np.interpolate (tests/lib/contracts.lua).
+-- (sanitized with --long)
+local np = require "neap"
+local check = require "tests.lib.check"
+local of, finish, _, elsewhere = require "tests.lib.contracts" "interpolate"
+
+elsewhere("np.interpolate", "tests/contracts/interpolate_test.lua", "the table of the functions that this file holds")
+
+elsewhere("p.derivative p.integrate", "tests/contracts/interpolate_test.lua", "methods of functions between points, of "
+          .. "which each contract compares values")
+
+--- Points that rise, from 0 on.
+local function rising(random, dims, dtype)
+    local list, last = {}, 0
+    for k = 1, dims[1] do
+        list[k] = last
+        last = last + random(2)
+    end
+    return np.array(list, { dtype = dtype })
+end
+
+local PLACES = { -0.4, 0.3, 1.7, 2.2, 3.6, 9.8 }
+local LOUD = "a value that is no number makes the polynomials near it, or all, none"
+local NEAR = { f64 = "mixed 1e-11", f32 = "mixed 2e-4", f16 = "mixed 2e-3", bf16 = "mixed 2e-2",
+               c128 = "mixed 1e-11", c64 = "mixed 2e-4" }
+
+--- The contract of a function of points.
+local function points(name, oracle, accepts, options)
+    local make = np.interpolate[name]
+    of("np.interpolate." .. name, {
+        args = { { "x", make = rising }, { "y", from = -3, to = 3 } },
+        shapes = { { { 5 }, { 5 } }, { { 5 }, { 5, 2 } }, { { 2 }, { 2 } }, { { 3 }, { 3 } }, { { 4 }, { 4, 2 } } },
+        accepts = accepts,
+        options = options,
+        call = function(f, o, x, y)
+            if o.bc_type == "periodic" then y = y:at { -1 }:set(y[0]) end
+            local p, list = f(x, o.axis and np.moveaxis(y, 0, -1) or y, o), {}
+            for k, value in ipairs { p(PLACES), p:derivative()(PLACES), p:derivative(2)(PLACES[1]),
+                                     p:integrate(-0.6, 4.3) } do
+                list[k] = np.where(np.isnan(value), -7, value) -- so that differences are numbers
+            end
+            return unpack(list)
+        end,
+        oracle = oracle,
+        within = NEAR,
+        vmapped = "scaled 1e-5",
+        divided = "scaled 1e-12",
+        special = false,
+        without = { special = LOUD, numbers = "values of points are an array" },
+        refuses = {
+            { "must rise", function() make(np.array { 0, 2, 1 }, np.ones(3)) end },
+            { "must rise", function() make(np.array { 0, 1, np.nan }, np.ones(3)) end },
+            { "at least 2 points", function() make(np.ones(1), np.ones(1)) end },
+            { "3 points do not fit axis 0", function() make(np.arange(3), np.ones(4)) end },
+            { "must be 1%-d", function() make(np.ones { 2, 2 }, np.ones { 2, 2 }) end },
+            { "extrapolate", function() make(np.arange(3), np.ones(3), { extrapolate = "linear" }) end },
+            { "0%-d arrays", function() make(np.arange(3), np.ones(3)):integrate(0, np.ones(2)) end },
+        },
+        also = {
+            ["np.interpolate." .. name .. ": while tracing, points that do not rise give NaN"] = function()
+                local f = np.jit(function(x) return make(x, np.ones(3))(0.5) end)
+                check.ok(np.isnan(f(np.array { 0, 2, 1 })):item())
+                check.equal(f(np.array { 0, 1, 2 }):item(), 1)
+            end,
+        },
+    })
+end
+
+points("cubic_spline", "cubic_of(x, y, o)", "floats ints complex",
+       { {}, { bc_type = "natural" }, { bc_type = "clamped", extrapolate = false }, { bc_type = "periodic" },
+         { bc_type = { { 2, 0.5 }, { 1, -1.5 } }, extrapolate = true }, { bc_type = { "not-a-knot", "natural" } },
+         { axis = -1 } })
+points("pchip", "between(scipy.interpolate.PchipInterpolator, x, y, o)", "floats ints",
+       { {}, { extrapolate = false }, { extrapolate = true, axis = -1 } })
+points("akima", "between(scipy.interpolate.Akima1DInterpolator, x, y, o)", "floats ints",
+       { { extrapolate = true }, {}, { method = "makima", extrapolate = true }, { axis = -1 } })
+
+finish()
