@@ -15,7 +15,7 @@
 --     optimize    np.optimize: roots, minima, fits
 --     programs    np.trace, np.jit, np.staged, np.deferred; programs in files
 --     integrate   np.integrate: integrals, ordinary differential equations
---     interpolate np.interpolate: splines
+--     interpolate np.interpolate: splines, grids
 --     mesh        np.mesh, shardings, np.shard_map, collectives
 --     nn          np.nn, np.optim, np.data
 --     tables      np.table: named columns

@@ -45,6 +45,7 @@ local function points(name, oracle, accepts, options)
         within = NEAR,
         vmapped = "scaled 1e-5",
         divided = "scaled 1e-12",
+        smooth = 1,
         special = false,
         without = { special = LOUD, numbers = "values of points are an array" },
         refuses = {
@@ -74,5 +75,42 @@ points("pchip", "between(scipy.interpolate.PchipInterpolator, x, y, o)", "floats
        { {}, { extrapolate = false }, { extrapolate = true, axis = -1 } })
 points("akima", "between(scipy.interpolate.Akima1DInterpolator, x, y, o)", "floats ints",
        { { extrapolate = true }, {}, { method = "makima", extrapolate = true }, { axis = -1 } })
+
+of("np.interpolate.interpn", {
+    args = { "values", { "xi", from = -0.3, to = 2.3 } },
+    shapes = { { { 3, 4 }, { 5, 2 } }, { { 3, 4, 2 }, { 2, 3, 2 } }, { { 3, 4 }, { 2 } } },
+    accepts = "floats ints",
+    options = { { bounds_error = false }, { bounds_error = false, method = "nearest", fill_value = 0.5 },
+                { bounds_error = false, fill_value = false } },
+    call = function(f, o, values, xi)
+        local result = f({ { 0, 1, 2 }, { 0, 0.5, 1.5, 2 } }, values, xi, o)
+        return np.where(np.isnan(result), -7, result)
+    end,
+    oracle = "gridded(values, xi, o)",
+    within = NEAR,
+    divided = "scaled 1e-12",
+    special = false,
+    without = { special = "a place that is no number gives none, which a test below reads",
+                sizes = "the points are given" },
+    refuses = {
+        { "lies outside", function() np.interpolate.interpn({ { 0, 1 } }, np.ones(2), { { 1.5 } }) end },
+        { "must rise", function() np.interpolate.interpn({ { 0, 1, 1 } }, np.ones(3), { { 0.5 } }) end },
+        { "do not fit axis 0", function() np.interpolate.interpn({ { 0, 1, 2 } }, np.ones(2), { { 0.5 } }) end },
+        { "must have 1 coordinates", function() np.interpolate.interpn({ { 0, 1 } }, np.ones(2), { 0.5, 0.5 }) end },
+        { "points for each axis", function() np.interpolate.interpn({}, np.ones(2), { 0.5 }) end },
+        { "method", function() np.interpolate.interpn({ { 0, 1 } }, np.ones(2), { 0.5 }, { method = "cubic" }) end },
+    },
+    also = {
+        ["np.interpolate.interpn: NaN stays, and points that do not rise give it while tracing"] = function()
+            for _, method in ipairs { "linear", "nearest" } do
+                local given = { method = method, bounds_error = false, fill_value = 5 }
+                local y = np.interpolate.interpn({ { 0, 1 } }, np.ones(2), { { np.nan }, { 0.5 }, { 3 } }, given)
+                check.equal(np.where(np.isnan(y), -7, y):totable(), { -7, 1, 5 })
+                local f = np.jit(function(x) return np.interpolate.interpn({ x }, np.ones(3), { { 0.5 } }, given) end)
+                check.ok(np.isnan(f(np.array { 0, 2, 1 })):item())
+            end
+        end,
+    },
+})
 
 finish()

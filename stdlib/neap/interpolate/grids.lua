@@ -1,0 +1,124 @@
+--- grids.lua: np.interpolate.interpn: values between the points of a grid.
+--
+-- Along each axis a place has two neighbours with weights; the value is the sum over all of their corners, each a
+-- gather from the flattened grid. So values are differentiable in places and in those of the grid.
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+local operands = require "neap.arrays.operands"
+
+local np = core.np
+local raise, bad_argument, type = core.raise, core.bad_argument, type
+local shape_of, reshape = core.shape_of, shape.reshape
+
+--- The sum over the corners around places: axes is a list of { { index, weight }, … }, one pair for each neighbour, of
+-- arrays of one shape; values are the grid, of which further axes stay, behind those of the places.
+local function corners(values, axes)
+    local dims, n = shape_of(values), #axes
+    local rest, size = {}, shape.product(dims, 1, n)
+    for k = n + 1, #dims do rest[#rest + 1] = dims[k] end
+    local front = shape_of(axes[1][1][1])
+    local flat = reshape(values, { size, unpack(rest) })
+    local function visit(k, place, weight)
+        if k > n then
+            local wide = core.copy_list(front)
+            for _ = 1, #rest do wide[#wide + 1] = 1 end
+            local found = np.take(flat, place, { axis = 0 })
+            return weight and found * reshape(weight, wide) or found
+        end
+        local sum
+        for _, side in ipairs(axes[k]) do
+            local factor = side[2] and (weight and weight * side[2] or side[2]) or weight
+            local term = visit(k + 1, place and place * dims[k] + side[1] or side[1], factor)
+            sum = sum and sum + term or term
+        end
+        return sum
+    end
+    return visit(1)
+end
+
+-- ---- np.interpolate.interpn -----------------------------------------------------------------------------------------
+
+--- The neighbours of places t along an axis with points, 1-d and rising.
+local function neighbours(points, t, method)
+    local last = shape_of(points)[1] - 2
+    local place = np.clip(np.searchsorted(points, t, { side = "right" }) - 1, 0, last)
+    local left = np.take(points, place)
+    local share = (t - left) / (np.take(points, place + 1) - left)
+    if method == "nearest" then
+        return { { np.where(np.greater(share, 0.5), place + 1, place), np.where(np.isnan(t), core.NAN, 1) } }
+    end
+    return { { place, 1 - share }, { place + 1, share } }
+end
+
+--- The points of each axis of a grid as arrays of the dtype of `like`, and whether all rise, a bool array.
+local function grid_of(name, points, values, like)
+    local list, rising = {}, nil
+    for k = 1, #core.list(name, "the table of points", points) do
+        local x = np.astype(operands.beside(name, 1, points[k], core.dtype_of(like)), like.dtype)
+        if core.ndim(x) ~= 1 then raise(name, "points[%d] must be 1-d, got shape %s", k, core.shape_text(x)) end
+        local n = shape_of(x)[1]
+        if n < 2 or k > core.ndim(values) or not shape.same({ n }, { shape_of(values)[k] }) then
+            raise(name, "points[%d] of shape %s, at least 2 of them, do not fit axis %d of values of shape %s", k,
+                  core.shape_text(x), k - 1, core.shape_text(values))
+        end
+        local rises = np.all(np.greater(np.diff(x), 0))
+        list[k], rising = x, rising and np.logical_and(rising, rises) or rises
+    end
+    if #list == 0 then bad_argument(name, 1, "points", "a table of points for each axis", points) end
+    return list, rising
+end
+
+return function(interpolate)
+    local known = { method = true, bounds_error = true, fill_value = true }
+
+    --- np.interpolate.interpn(points, values, xi, {method="linear", bounds_error=true, fill_value=nan}): values of a
+    -- grid at the places xi. points is a table of 1-d arrays that rise, the coordinates along each axis; values has as
+    -- many elements along its first axes. The last axis of xi has the coordinates of a place. A place outside is an
+    -- error where values can be read; while tracing it gives fill_value, as without bounds_error. Differentiable in
+    -- values, and in places and points with "linear".
+    --- method: "linear", or "nearest": the value of the nearest point, in the middle of two the lower one
+    --- bounds_error: false: places outside give fill_value
+    --- fill_value: a number for places outside; nil is NaN, false goes on beyond the ends
+    --- > np.interpolate.interpn({{0, 1}, {0, 2}}, np.array{{0, 2}, {10, 12}}, {{0.5, 1}, {0, 0.5}})
+    -- [6.  0.5]
+    function interpolate.interpn(points, values, xi, given)
+        local name = "interpolate.interpn"
+        local o = core.options(name, given, known)
+        if type(points) ~= "table" then bad_argument(name, 1, "points", "a table of points for each axis", points) end
+        local half
+        half, values, xi = operands.floats_all(name, nil, 2, values, xi)
+        if core.dtype_of(xi).kind == "c" then xi = np.real(xi) end
+        local list, rising = grid_of(name, points, values, xi)
+        local n, dims = #list, shape_of(xi)
+        if #dims == 0 or not shape.same({ dims[#dims] }, { n }) then
+            raise(name, "the last axis of argument 3 (xi) must have %d coordinates, got shape %s", n,
+                  core.shape_text(xi))
+        end
+        local method = o.method == nil and "linear" or o.method
+        if method ~= "linear" and method ~= "nearest" then
+            bad_argument(name, nil, "method", '"linear" or "nearest"', method)
+        end
+        local fill = core.plain(o.fill_value == nil and core.NAN or o.fill_value)
+        if fill ~= false and not core.is_number(fill) then
+            bad_argument(name, nil, "fill_value", "a number or false", fill)
+        end
+        local axes, outside = {}, nil
+        for k, x in ipairs(list) do
+            local t = reshape(shape.cut(xi, #dims - 1, k - 1, k), { unpack(dims, 1, #dims - 1) })
+            axes[k] = neighbours(x, t, method)
+            local off = np.logical_or(np.less(t, x[0]), np.greater(t, x[-1]))
+            outside = outside and np.logical_or(outside, off) or off
+        end
+        if not core.recording() then
+            if not rising:item() then raise(name, "the points of each axis must rise") end
+            if o.bounds_error ~= false and np.any(outside):item() then
+                raise(name, "a place lies outside of the points; with {bounds_error=false} it gets fill_value")
+            end
+        end
+        local result = corners(values, axes)
+        local wide = { unpack(dims, 1, #dims - 1) }
+        for _ = n + 1, core.ndim(values) do wide[#wide + 1] = 1 end
+        if fill ~= false then result = np.where(reshape(outside, wide), fill, result) end
+        return operands.narrow(np.where(rising, result, core.NAN), half)
+    end
+end
