@@ -65,7 +65,7 @@ of("np.integrate.quad", {
     args = { { "a", from = -2, to = 0 }, { "b", from = 0.5, to = 2 }, { "p", from = 0.5, to = 2, number = false } },
     shapes = { { {}, {}, {} }, { {}, {}, { 3 } } },
     accepts = "floats ints",
-    options = { { epsrel = 1e-11 }, {}, { epsabs = 1e-12, limit = 20 }, { args = 1 } },
+    options = { { epsrel = 1e-11 }, { epsabs = 1e-12, limit = 20, args = 1 } },
     call = function(f, o, a, b, p)
         local given = { args = { p }, epsabs = o.epsabs, epsrel = o.epsrel, limit = o.limit, nonsense = o.nonsense }
         return (f(wave, a, b, given))
@@ -145,7 +145,7 @@ of("np.integrate.solve_ivp", {
     within = { f64 = "scaled 1e-7", f32 = "scaled 1e-3", f16 = "scaled 3e-3", bf16 = "scaled 2e-2" },
     vmapped = "scaled 1e-5",
     divided = "scaled 1e-12",
-    unseen = { dense_output = "a test below has it", args = "every case has it" },
+    unseen = { dense_output = "a test below has it", events = "a test below has them", args = "every case has it" },
     special = false,
     without = { special = "the status tells it, which a test below reads",
                 derivatives = "a loop has forward mode alone, which a test below compares with np.integrate.odeint" },
@@ -164,6 +164,15 @@ of("np.integrate.solve_ivp", {
         { "real states", function() np.integrate.solve_ivp(np.add, { 0, 1 }, np.array { 1i }) end },
         { "cast the state", function()
             np.integrate.solve_ivp(function(_, y) return y * np.ones({}, F64) end, { 0, 1 }, np.ones(1))
+        end },
+        { "does not go with t_eval", function()
+            np.integrate.solve_ivp(np.add, { 0, 1 }, 1, { t_eval = { 1 }, dense_output = true })
+        end },
+        { "got the key 'termnal'", function()
+            np.integrate.solve_ivp(np.add, { 0, 1 }, 1, { events = { { np.add, termnal = true } } })
+        end },
+        { "event must return a real number", function()
+            np.integrate.solve_ivp(np.add, { 0, 1 }, { 1, 2 }, { events = np.add })
         end },
         { "t_eval", function()
             np.jit(function(y) return np.integrate.solve_ivp(np.add, { 0, 1 }, y).y end)(np.ones(1))
@@ -185,6 +194,15 @@ of("np.integrate.solve_ivp", {
             check.close(at[{ 1, 0, 1 }]:item(), 2.18755898, 1e-7)
             check.close(r.sol(3)[0]:item(), -1.86607391, 1e-7)
             check.close(r.sol(r.t[-1]):totable(), r.y[{ {}, -1 }]:totable(), 1e-13)
+        end,
+        ["np.integrate.solve_ivp: DOP853 makes the steps that SciPy's makes"] = function()
+            local function circle(_, y) return { y[1], -y[0] } end
+            local r = np.integrate.solve_ivp(circle, { 0, 20 }, np.array({ 0, 1 }, F64), {
+                method = "DOP853", rtol = 1e-10, atol = 1e-12, dense_output = true })
+            check.equal(r.t:dim(0), 65)
+            check.close(r.y[{ 0, -1 }]:item(), math.sin(20), 1e-9)
+            check.close(r.sol(np.array({ 0.2, 7.7, 18 }, F64))[0]:totable(),
+                        { math.sin(0.2), math.sin(7.7), math.sin(18) }, 1e-9)
         end,
         ["np.integrate.solve_ivp: a stiff equation"] = function()
             local function stiff(_, y) return { y[1], 1000 * ((1 - y[0] * y[0]) * y[1] - y[0]) } end
@@ -208,6 +226,38 @@ of("np.integrate.solve_ivp", {
             check.equal(r.status:item(), -1)
             check.ok(np.isnan(r.y[{ 0, 1 }]):item())
         end,
+        ["np.integrate.solve_ivp: events, as SciPy finds them"] = function()
+            local function flight(_, y) return { y[1], y[0] * 0 - 0.5 } end
+            local function height(_, y) return y[0] end
+            local function speed(_, y) return y[1] end
+            local r = np.integrate.solve_ivp(flight, { 0, 100 }, np.array({ 0, 10 }, F64), {
+                events = { { height, terminal = true, direction = -1 }, speed }, dense_output = true })
+            check.equal(r.status:item(), 1)
+            check.ok(r.success:item())
+            check.equal(r.t:dim(0), 8)
+            check.equal(r.nsteps:item(), 7)
+            check.close(r.t[-1]:item(), 40, 1e-12)
+            check.close(r.t_events[1]:totable(), { 40 }, 1e-12)
+            check.close(r.t_events[2]:totable(), { 20 }, 1e-12)
+            check.close(r.y_events[2]:totable(), { { 100, 0 } }, 1e-12)
+            check.close(r.sol(20)[0]:item(), 100, 1e-12)
+            local function circle(_, y) return { y[1], -y[0] } end
+            r = np.integrate.solve_ivp(circle, { 0, 10 }, np.array({ 0, 1 }, F64), { events = height, rtol = 1e-8 })
+            check.close(r.t_events[1]:totable(), { 0, 3.141592, 6.28318446, 9.4247767 }, 1e-8)
+            r = np.integrate.solve_ivp(circle, { 10, 0 }, np.array({ 0, 1 }, F64), {
+                events = { height, direction = 1 }, rtol = 1e-8 })
+            check.close(r.t_events[1]:totable(), { 6.858408, 0.5752233 }, 1e-7)
+            r = np.integrate.solve_ivp(circle, { 0, 1 }, np.array({ 1, 1 }, F64), { events = height })
+            check.equal(r.t_events[1].shape, { 0 })
+            check.equal(r.y_events[1].shape, { 0, 2 })
+        end,
+        ["np.integrate.solve_ivp: no step"] = function()
+            local r = np.integrate.solve_ivp(np.multiply, { 0, 1 }, np.array { np.nan }, { events = np.multiply,
+                                                                                           dense_output = true })
+            check.equal(r.status:item(), -1)
+            check.equal(r.t:totable(), { 0 })
+            check.equal(r.sol, nil)
+        end,
         ["np.integrate.solve_ivp: forward mode"] = function()
             local y0, p = np.array({ 0.3, 0.8 }, F64), np.array(1.2, F64)
             local function last(a, b)
@@ -228,10 +278,10 @@ of("np.integrate.odeint", {
     args = { { "y0", from = 0.2, to = 1 }, { "t", make = function(_, dims, dtype)
         return np.array({ 0, 0.25, 1, 1.75 }, { dtype = dtype })[{ { 0, dims[1] } }]
     end }, { "p", from = 0.5, to = 2, number = false } },
-    shapes = { { { 3 }, { 3 }, {} }, { { 1 }, { 4 }, {} }, { { 2 }, { 4 }, {} } },
+    shapes = { { { 3 }, { 3 }, {} }, { { 1 }, { 4 }, {} } },
     accepts = "floats",
-    options = { { rtol = 1e-9, atol = 1e-9 }, {}, { method = "Rodas4", rtol = 1e-8, atol = 1e-8, mxstep = 3000 },
-                { hmax = 0.25 } },
+    options = { { rtol = 1e-9, atol = 1e-9 },
+                { method = "Rodas4", rtol = 1e-8, atol = 1e-8, mxstep = 3000, hmax = 0.5 } },
     call = function(f, o, y0, t, p)
         local given = {}
         for key, value in pairs(o) do given[key] = value end

@@ -6,8 +6,10 @@ local staging = require "neap.tracing.staging"
 local march = require "neap.integrate.march"
 local states = require "neap.integrate.states"
 local settings = require "neap.integrate.settings"
+local events = require "neap.integrate.events"
 
 local np = core.np
+local cut, reshape = shape.cut, shape.reshape
 local raise, bad_argument, shape_of, type = core.raise, core.bad_argument, core.shape_of, type
 local check_function = staging.check_function
 
@@ -35,16 +37,35 @@ local function result_of(how, front, status)
              njev = how.method.implicit and front.attempts or np.zeros_like(front.attempts), nsteps = front.steps }
 end
 
---- Solves from t to the end, some steps at a time, and keeps all of them.
-local function all_steps(how, problem, field, t, finish)
+--- Solves from t to the end, some steps at a time, and keeps all of them. watch: { list of events, function of an event
+-- that gives one of t and a flat state }. Returns the last front, the rows of steps, what was found of each event, and
+-- the terminal event at which the rows end, if there is one.
+local function all_steps(how, problem, field, t, finish, watch)
     local front, parts = march.start(how, field, t, problem.y, finish), {}
-    local last = finish:item()
+    local last, first, found = finish:item(), t:item(), {}
+    local ending
+    for n = 1, #watch.list do found[n] = {} end
     repeat
         local rows
         front, rows = march.some(how, field, front, finish)
+        ending = events.look(watch.list, watch.of, rows, last < first and -1 or 1, found)
+        if ending then
+            local steps = ending.steps
+            rows = np.tree.map(function(x) return shape.cut(x, 0, 0, steps) end, rows)
+        end
         parts[#parts + 1] = rows
-    until front.status:item() ~= 0 or front.t:item() == last
-    return front, np.tree.map(function(...) return shape.join({ ... }, 0) end, unpack(parts))
+    until ending or front.status:item() ~= 0 or front.t:item() == last
+    return front, np.tree.map(function(...) return shape.join({ ... }, 0) end, unpack(parts)), found, ending
+end
+
+--- The end of each step, of which the last one may be a terminal event: times and flat states.
+local function ends_of_steps(t, y, rows, ending)
+    local n = shape_of(rows.t)[1] - (ending and 1 or 0)
+    local times, list = { reshape(t, { 1 }), cut(rows.t, 0, 0, n) }, { reshape(y, { 1, y.size }), cut(rows.y, 0, 0, n) }
+    if ending then
+        times[3], list[3] = reshape(ending.time, { 1 }), reshape(ending.state, { 1, y.size })
+    end
+    return shape.join(times, 0), shape.join(list, 0)
 end
 
 --- The two ends of the span.
@@ -71,24 +92,26 @@ end
 
 return function(integrate)
     local known = { method = true, t_eval = true, rtol = true, atol = true, max_step = true, first_step = true,
-                    max_steps = true, dense_output = true, args = true }
+                    max_steps = true, dense_output = true, args = true, events = true }
 
     --- np.integrate.solve_ivp(f, span, y0, {method="RK45", t_eval=…, rtol=1e-3, atol=1e-6, max_step=…, first_step=…,
-    -- max_steps=100000, dense_output=false, args={}}) -> table: solves dy/dt = f(t, y, args…) from y = y0 at t0 to t1,
-    -- for span = {t0, t1}. y0 is an array, a number or a tree of arrays; f returns the derivatives, of the same form;
-    -- for a 1-d y0 a table of its elements will do. The result is a table:
+    -- max_steps=100000, dense_output=false, events=…, args={}}) -> table: solves dy/dt = f(t, y, args…) from y = y0 at
+    -- t0 to t1, for span = {t0, t1}. y0 is an array, a number or a tree of arrays; f returns the derivatives, of the
+    -- same form; for a 1-d y0 a table of its elements will do. The result is a table:
     --
     --     t        the times: t_eval, or t0 and the end of each step
     --     y        the states there, with the times along a last axis
-    --     sol      with dense_output: a function of t, the solution at all times
-    --     status   0: the end was reached; -1: steps became too small, as at a pole, or f gave NaN; -2: max_steps
-    --     success  whether status is 0
+    --     sol      with dense_output: a function of t, the solution at all times; nil if there was no step
+    --     t_events, y_events  with events: for each the times of its zeros, and the states, along a first axis
+    --     status   0: the end was reached; 1: a terminal event came before, where t and y end;
+    --              -1: steps became too small, as at a pole, or f gave NaN; -2: max_steps
+    --     success  whether status is 0 or 1
     --     nfev, njev, nsteps  how often f was evaluated, how often its Jacobian, and the number of steps
     --
     -- States at times of t_eval that were not reached are NaN. Without t_eval the function waits for each 128 steps;
     -- with t_eval it runs inside of np.jit and np.vmap, and has forward mode (np.jvp, np.jacfwd) by y0, the ends and
     -- arguments. For reverse mode there is np.integrate.odeint. Lengths of steps are chosen as SciPy's.
-    --- method: "RK45" of order 5, "RK23" of order 3; "Rodas4", of order 4, for stiff equations
+    --- method: "RK45" of order 5, "RK23" of 3, "DOP853" of 8; "Rodas4", of order 4, for stiff equations
     --- t_eval: the times at which the solution is wanted, a 1-d array or a table, in order
     --- rtol: the estimated error of a step may be rtol |y| + atol; from 100 times the rounding of the dtype up
     --- atol: as rtol says
@@ -96,6 +119,7 @@ return function(integrate)
     --- first_step: the length of the first step; chosen without it
     --- max_steps: the most attempts at steps, after which status is -2
     --- dense_output: true: the result has `sol`; not with t_eval
+    --- events: a function of (t, y, args…) whose zeros are wanted, {f, terminal=true, direction=1}, or a list of such
     --- args: a table of further arguments of f, trees of arrays
     --- > r = np.integrate.solve_ivp(function(t, y) return -y end, {0, 1}, np.ones(1), {t_eval={0, 1}, rtol=1e-5})
     --- > r.y, r.nsteps, r.success
@@ -115,6 +139,9 @@ return function(integrate)
         local function field(t, y) return problem.field(t, y, values) end
         jit.off(field)
         t0, t1 = problem.times[1], problem.times[2]
+        local function narrowed(tree)
+            return np.tree.map(function(x) return operands.narrow(x, problem.half) end, tree)
+        end
         local function finished(rows, dims) -- of flat states: trees with the times behind
             return np.tree.map(function(x)
                 x = operands.narrow(np.moveaxis(x, 0, -1), problem.half)
@@ -126,7 +153,9 @@ return function(integrate)
         end
         if o.t_eval ~= nil then
             local times = problem.times[3]
-            if o.dense_output then raise(name, "option 'dense_output' does not go with t_eval") end
+            if o.dense_output or o.events ~= nil then
+                raise(name, "option '%s' does not go with t_eval", o.events ~= nil and "events" or "dense_output")
+            end
             if core.ndim(times) ~= 1 then bad_argument(name, nil, "t_eval", "1-d", times) end
             if not core.recording() then settings.check_times(name, "t_eval", times, t0:item(), t1:item()) end
             local rows, front = march.through(how, field, t0, problem.y, times, t1)
@@ -138,11 +167,20 @@ return function(integrate)
         if core.recording() then
             raise(name, "needs option 't_eval' while tracing: how many steps there will be is not known")
         end
-        local front, rows = all_steps(how, problem, field, t0, t1)
-        local result = result_of(how, front, front.status)
-        result.t = operands.narrow(shape.join({ shape.reshape(t0, { 1 }), rows.t }, 0), problem.half)
-        result.y = finished(shape.join({ shape.reshape(problem.y, { 1, problem.y.size }), rows.y }, 0))
-        if o.dense_output then
+        local watch = { list = events.list(name, o.events), of = function(event)
+            return function(t, y) return events.value(name, event.f(t, problem.tree(y), unpack(with(values)))) end
+        end }
+        local front, rows, found, ending = all_steps(how, problem, field, t0, t1, watch)
+        local result = result_of(how, front, ending and march.EVENT + front.status * 0 or front.status)
+        if ending then result.nsteps = np.full({}, shape_of(rows.t)[1], { dtype = "i32" }) end
+        local times, flat = ends_of_steps(t0, problem.y, rows, ending)
+        result.t, result.y = operands.narrow(times, problem.half), finished(flat)
+        for n, list in ipairs(found) do
+            result.t_events, result.y_events = result.t_events or {}, result.y_events or {}
+            times, flat = events.arrays(list, problem.y)
+            result.t_events[n], result.y_events[n] = operands.narrow(times, problem.half), narrowed(problem.tree(flat))
+        end
+        if o.dense_output and shape_of(rows.t)[1] > 0 then
             result.sol = setmetatable({ rows = rows, count = shape_of(rows.t)[1], dtype = problem.dtype,
                                         forward = march.direction(t0, t1), finish = finished }, Solution)
         end

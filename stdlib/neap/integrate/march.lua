@@ -63,7 +63,7 @@ local function attempt(how, field, front, finish, forward)
     local h = new_t - t
     local new_y, new_f, wrong, terms = how.method.step(field, t, y, front.f, h)
     local scale = how.atol + np.maximum(np.abs(y), np.abs(new_y)) * how.rtol
-    local size = np.stop_gradient(norm(wrong / scale))
+    local size = np.stop_gradient(how.method.size and how.method.size(wrong, scale) or norm(wrong / scale))
     local accepted = np.logical_and(np.less(size, 1), enough)
     local exact = np.equal(size, 0)
     local factor = np.where(exact, MOST, np.where(exact, 1, size) ^ (-1 / (how.method.order + 1)) * SAFETY)

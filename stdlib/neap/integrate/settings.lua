@@ -28,7 +28,7 @@ local TINY = 1e-300
 -- rounding, as in SciPy.
 function settings.how(name, o, dtype, rtol, atol)
     local method = methods[o.method == nil and "RK45" or o.method]
-    if not method then bad_argument(name, nil, "method", '"RK45", "RK23" or "Rodas4"', o.method) end
+    if not method then bad_argument(name, nil, "method", '"RK45", "RK23", "DOP853" or "Rodas4"', o.method) end
     return {
         method = method, rtol = math.max(number(name, "rtol", o.rtol, rtol, 0), 100 * np.finfo(dtype).eps),
         atol = number(name, "atol", o.atol, atol, 0), max_step = number(name, "max_step", o.max_step, math.huge, TINY),

@@ -7,14 +7,17 @@
 --     stages    how often a step evaluates the field, but for f, the field at (t, y)
 --     implicit  whether a step takes the Jacobian of the field
 --     terms     how many p there are
+--     size      nil, or a function of the estimate and the scale of each element: how large the error is, in place of
+--               the root mean square of its quotients
 --     step      from (t, y), where the field is f, by h: the new y, the field there, an estimate of the error of y, and
 --               the terms p of the solution in between: y + p1 s + p2 s^2 + … at t + s h, 0 ≤ s ≤ 1
 --
--- y is 1-d, t and h are 0-d. Sources: "RK23" Bogacki and Shampine, "A 3(2) pair of Runge-Kutta formulas" (1989);
--- "RK45" Dormand and Prince, "A family of embedded Runge-Kutta formulae" (1980), in between Shampine, "Some practical
--- Runge-Kutta formulas" (1986); "Rodas4" Hairer and Wanner, "Solving Ordinary Differential Equations II" (1996),
--- section IV.7 and their code RODAS.
+-- y is 1-d, t and h are 0-d. Sources: "RK23" Bogacki and Shampine, "A 3(2) pair of Runge-Kutta formulas" (1989); "RK45"
+-- Dormand and Prince, "A family of embedded Runge-Kutta formulae" (1980), in between Shampine, "Some practical
+-- Runge-Kutta formulas" (1986); "DOP853" see dop853.lua; "Rodas4" Hairer and Wanner, "Solving Ordinary Differential
+-- Equations II" (1996), section IV.7 and their code RODAS.
 local core = require "neap.core"
+local dop853 = require "neap.integrate.dop853"
 
 local np, shape_of = core.np, core.shape_of
 
@@ -82,6 +85,38 @@ local RK45 = explicit(4, { 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1 }, {
     { 0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423 },
 })
 
+--- The slopes at stages that stand at t + nodes h, of rows of factors, behind those that are known.
+local function add_stages(slopes, field, t, y, h, nodes, rows)
+    for k, row in ipairs(rows) do
+        slopes[#slopes + 1] = field(t + h * nodes[k], y + combination(slopes, row) * h)
+    end
+end
+
+--- A step of DOP853: the estimate of the error is a pair. Its solution in between is a polynomial of degree 7, a nested
+-- product of s and 1 - s, which is multiplied out here.
+local function step_dop853(field, t, y, f, h)
+    local slopes = { f }
+    add_stages(slopes, field, t, y, h, dop853.nodes, dop853.rows)
+    local change = combination(slopes, dop853.weights) * h
+    local new = y + change
+    slopes[#slopes + 1] = field(t + h, new)
+    local wrong = { combination(slopes, dop853.errors_5) * h, combination(slopes, dop853.errors_3) * h }
+    local new_f = slopes[#slopes]
+    add_stages(slopes, field, t, y, h, dop853.more_nodes, dop853.more_rows)
+    local a, b, c = change, f * h - change, change * 2 - (new_f + f) * h
+    local d, e = combination(slopes, dop853.between[1]) * h, combination(slopes, dop853.between[2]) * h
+    local i, j = combination(slopes, dop853.between[3]) * h, combination(slopes, dop853.between[4]) * h
+    return new, new_f, wrong, { a + b, c + d - b, e + i - c - d * 2, d - e * 2 - i * 3 + j, e + i * 3 - j * 3,
+                                j * 3 - i, -j }
+end
+
+--- The error of a step of DOP853, of both estimates.
+local function size_dop853(wrong, scale)
+    local fifth, third = np.sum(np.square(wrong[1] / scale)), np.sum(np.square(wrong[2] / scale))
+    local both = (fifth + third * 0.01) * shape_of(scale)[1]
+    return fifth / np.sqrt(np.where(np.equal(both, 0), 1, both))
+end
+
 -- ---- A stiff one ----------------------------------------------------------------------------------------------------
 
 local GAMMA = 0.25
@@ -127,5 +162,9 @@ end
 
 jit.off(rosenbrock)
 
+jit.off(step_dop853)
+jit.off(add_stages)
+
 return { RK23 = RK23, RK45 = RK45,
+         DOP853 = { order = 7, stages = 15, terms = 7, size = size_dop853, step = step_dop853 },
          Rodas4 = { order = 3, stages = 6, terms = 3, implicit = true, step = rosenbrock } }
