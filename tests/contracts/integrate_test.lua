@@ -257,6 +257,8 @@ of("np.integrate.solve_ivp", {
             check.equal(r.status:item(), -1)
             check.equal(r.t:totable(), { 0 })
             check.equal(r.sol, nil)
+            r = np.integrate.solve_ivp(np.multiply, { np.array(np.nan), 1 }, np.ones(1))
+            check.equal(r.status:item(), -1)
         end,
         ["np.integrate.solve_ivp: forward mode"] = function()
             local y0, p = np.array({ 0.3, 0.8 }, F64), np.array(1.2, F64)
@@ -306,6 +308,8 @@ of("np.integrate.odeint", {
                 numbers = "a gradient is taken by arrays" },
     refuses = {
         { "in order from 0 to 1", function() np.integrate.odeint(turned, 1, { 0, 2, 1 }) end },
+        { "in order from 0 to 1", function() np.integrate.odeint(turned, 1, { 0, np.nan, 1 }) end },
+        { "argument 3 %(t%) must be the times", function() np.integrate.odeint(turned, 1) end },
         { "1%-d and not empty", function() np.integrate.odeint(turned, 1, np.ones { 2, 2 }) end },
         { "table of arguments", function() np.integrate.odeint(turned, 1, { 0, 1 }, { args = 1 }) end },
         { "forward", function()

@@ -43,8 +43,10 @@ end
 --- The front at the beginning. how: method (of steps.lua), rtol, atol, max_step, first_step, max_steps.
 function march.start(how, field, t, y, finish)
     local zero = np.zeros({}, { dtype = "i32" })
+    local none = np.logical_or(np.isnan(t), np.isnan(finish)) -- no step leads there
     local front = { t = t, y = y, f = field(t, y), rejected = np.zeros({}, { dtype = "bool" }), from = t, base = y,
-                    terms = {}, attempts = zero, steps = zero, status = zero }
+                    terms = {}, attempts = zero, steps = zero,
+                    status = np.where(none, march.TOO_SMALL, zero):astype("i32") }
     local count = how.method.terms
     for k = 1, count do front.terms[k] = np.zeros_like(y) end
     local h = how.first_step or first_length(how, field, front, finish, march.direction(t, finish))
