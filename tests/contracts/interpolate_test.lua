@@ -69,12 +69,12 @@ end
 
 points("cubic_spline", "cubic_of(x, y, o)", "floats ints complex",
        { {}, { bc_type = "natural" }, { bc_type = "clamped", extrapolate = false }, { bc_type = "periodic" },
-         { bc_type = { { 2, 0.5 }, { 1, -1.5 } }, extrapolate = true }, { bc_type = { "not-a-knot", "natural" } },
-         { axis = -1 } })
+         { bc_type = { { 2, 0.5 }, { 1, -1.5 } }, extrapolate = true },
+         { bc_type = { "not-a-knot", "natural" }, axis = -1 } })
 points("pchip", "between(scipy.interpolate.PchipInterpolator, x, y, o)", "floats ints",
        { {}, { extrapolate = false }, { extrapolate = true, axis = -1 } })
 points("akima", "between(scipy.interpolate.Akima1DInterpolator, x, y, o)", "floats ints",
-       { { extrapolate = true }, {}, { method = "makima", extrapolate = true }, { axis = -1 } })
+       { { extrapolate = true }, {}, { method = "makima", extrapolate = true, axis = -1 } })
 
 of("np.interpolate.interpn", {
     args = { "values", { "xi", from = -0.3, to = 2.3 } },
@@ -108,6 +108,43 @@ of("np.interpolate.interpn", {
                 check.equal(np.where(np.isnan(y), -7, y):totable(), { -7, 1, 5 })
                 local f = np.jit(function(x) return np.interpolate.interpn({ x }, np.ones(3), { { 0.5 } }, given) end)
                 check.ok(np.isnan(f(np.array { 0, 2, 1 })):item())
+            end
+        end,
+    },
+})
+
+of("np.interpolate.map_coordinates", {
+    args = { "x", { "t", from = -2.4, to = 5.2 } },
+    shapes = { { { 4, 3 }, { 2, 5 } }, { { 4 }, { 1, 2, 3 } }, { { 1, 3 }, { 2 } } },
+    accepts = "floats i32 u8",
+    options = { { order = 1 }, { order = 0, mode = "constant" }, { order = 1, mode = "nearest", cval = 0 },
+                { order = 1, mode = "wrap" }, { order = 1, mode = "mirror" }, { order = 0, mode = "reflect" },
+                { order = 1, mode = "constant", cval = 2 } },
+    call = function(f, o, x, t)
+        local given = { mode = o.mode, cval = o.cval, nonsense = o.nonsense }
+        if next(given) then return f(x, t, o.order, given) end
+        return f(x, t, o.order)
+    end,
+    oracle = "mapped(x, t, o)",
+    gives = "same",
+    within = NEAR,
+    divided = "scaled 1e-12",
+    special = false,
+    without = { special = "a place that is no number gives none, which a test below reads",
+                sizes = "how many coordinates there are is the number of axes" },
+    refuses = {
+        { "must have 2 of them", function() np.interpolate.map_coordinates(np.ones { 2, 2 }, np.ones { 3, 4 }, 1) end },
+        { "not a value of the array's dtype u8", function()
+            np.interpolate.map_coordinates(np.ones({ 2 }, { dtype = "u8" }), np.ones { 1, 4 }, 1, { cval = -1 })
+        end },
+        { "order", function() np.interpolate.map_coordinates(np.ones(2), np.ones { 1, 4 }, 3) end },
+        { "mode", function() np.interpolate.map_coordinates(np.ones(2), np.ones { 1, 4 }, 1, { mode = "edge" }) end },
+    },
+    also = {
+        ["np.interpolate.map_coordinates: NaN stays"] = function()
+            for order = 0, 1 do
+                local y = np.interpolate.map_coordinates(np.ones(3), { { np.nan, 1 } }, order, { mode = "nearest" })
+                check.equal(np.isnan(y):totable(), { true, false })
             end
         end,
     },

@@ -1,4 +1,4 @@
---- grids.lua: np.interpolate.interpn: values between the points of a grid.
+--- grids.lua: np.interpolate.interpn, np.interpolate.map_coordinates: values between the points of a grid.
 --
 -- Along each axis a place has two neighbours with weights; the value is the sum over all of their corners, each a
 -- gather from the flattened grid. So values are differentiable in places and in those of the grid.
@@ -10,25 +10,28 @@ local np = core.np
 local raise, bad_argument, type = core.raise, core.bad_argument, type
 local shape_of, reshape = core.shape_of, shape.reshape
 
---- The sum over the corners around places: axes is a list of { { index, weight }, … }, one pair for each neighbour, of
--- arrays of one shape; values are the grid, of which further axes stay, behind those of the places.
-local function corners(values, axes)
+--- The sum over the corners around places: axes is a list of { { index, weight, valid }, … }, one entry for each
+-- neighbour, of arrays of one shape; values are the grid, of which further axes stay, behind those of the places. Where
+-- a neighbour is not valid its value is `constant`; nil: all are.
+local function corners(values, axes, constant)
     local dims, n = shape_of(values), #axes
     local rest, size = {}, shape.product(dims, 1, n)
     for k = n + 1, #dims do rest[#rest + 1] = dims[k] end
     local front = shape_of(axes[1][1][1])
     local flat = reshape(values, { size, unpack(rest) })
-    local function visit(k, place, weight)
+    local wide = core.copy_list(front)
+    for _ = 1, #rest do wide[#wide + 1] = 1 end
+    local function visit(k, place, weight, valid)
         if k > n then
-            local wide = core.copy_list(front)
-            for _ = 1, #rest do wide[#wide + 1] = 1 end
             local found = np.take(flat, place, { axis = 0 })
-            return weight and found * reshape(weight, wide) or found
+            if valid then found = np.where(reshape(valid, wide), found, constant) end
+            return found * reshape(weight, wide)
         end
         local sum
         for _, side in ipairs(axes[k]) do
-            local factor = side[2] and (weight and weight * side[2] or side[2]) or weight
-            local term = visit(k + 1, place and place * dims[k] + side[1] or side[1], factor)
+            local factor, holds = weight and weight * side[2] or side[2], side[3]
+            if valid and holds then holds = np.logical_and(valid, holds) end
+            local term = visit(k + 1, place and place * dims[k] + side[1] or side[1], factor, holds)
             sum = sum and sum + term or term
         end
         return sum
@@ -68,7 +71,80 @@ local function grid_of(name, points, values, like)
     return list, rising
 end
 
+-- ---- np.interpolate.map_coordinates ---------------------------------------------------------------------------------
+
+--- Numbers to the nearest integers, halves away from 0.
+local function rounded(x) return np.sign(x) * np.floor(np.abs(x) + 0.5) end
+
+--- i mirrored at the first and the last of n elements, which are not repeated.
+local function mirrored(i, n)
+    if n <= 1 then return i * 0 end
+    return np.abs((i + (n - 1)) % (2 * (n - 1)) - (n - 1))
+end
+
+-- Which of n elements stands at index i, an i32 array, for each mode.
+local MODES = {
+    constant = function(i, n) return np.clip(i, 0, n - 1) end,
+    nearest = function(i, n) return np.clip(i, 0, n - 1) end,
+    wrap = function(i, n) return i % n end,
+    mirror = mirrored,
+    reflect = function(i, n) return np.floor_divide(mirrored(i * 2 + 1, 2 * n + 1) - 1, 2) end,
+}
+
+--- The neighbours of coordinates t along an axis of n elements.
+local function elements_at(t, n, order, mode)
+    local function side(index, weight)
+        index = np.astype(index, "i32")
+        local valid = mode == "constant" and np.logical_and(np.greater_equal(index, 0), np.less(index, n)) or nil
+        return { MODES[mode](index, n), weight, valid }
+    end
+    if order == 0 then return { side(rounded(t), np.where(np.isnan(t), core.NAN, 1)) } end
+    local low = np.floor(t)
+    return { side(low, 1 - (t - low)), side(low + 1, t - low) }
+end
+
 return function(interpolate)
+    --- np.interpolate.map_coordinates(x, coordinates, order, {mode="constant", cval=0}): values of x between its
+    -- elements, as jax.scipy.ndimage has it: the first axis of coordinates has as many as x has axes, positions counted
+    -- from 0. order 0 is the nearest element, order 1 linear. The result has the dtype of x; integers are rounded,
+    -- halves away from 0. Differentiable in x, and in coordinates with order 1.
+    --- mode: beyond the ends: "constant" cval, "nearest" the last element, "wrap", "mirror" or "reflect"
+    --- cval: what stands beyond the ends with "constant"
+    --- > np.interpolate.map_coordinates(np.array{0, 10, 20}, {{0.5, 1.25, 3}}, 1)
+    -- [ 5.  12.5  0. ]
+    --- > np.interpolate.map_coordinates(np.array{0, 10, 20}, {{-1, 3, 4}}, 0, {mode="mirror"})
+    -- [10. 10.  0.]
+    function interpolate.map_coordinates(x, coordinates, order, given)
+        local name = "interpolate.map_coordinates"
+        local o = core.options(name, given, { mode = true, cval = true })
+        local mode = o.mode == nil and "constant" or o.mode
+        if not MODES[mode] then
+            bad_argument(name, nil, "mode", '"constant", "nearest", "wrap", "mirror" or "reflect"', mode)
+        end
+        order = core.integer(name, 3, "order", order, 0, 1)
+        local cval = core.plain(o.cval == nil and 0 or o.cval)
+        if not core.is_number(cval) then bad_argument(name, nil, "cval", "a number", cval) end
+        x, coordinates = operands.meet(name, 2, x, coordinates)
+        local own, given_dims, dims = core.dtype_of(x), shape_of(coordinates), shape_of(x)
+        local least, most = own.lowest or 0, own.highest or 1
+        if not own.inexact and (cval % 1 ~= 0 or cval < least or cval > most) then
+            raise(name, "option 'cval', %.14g, is not a value of the array's dtype %s", cval, own.name)
+        end
+        if #dims == 0 or not shape.same({ given_dims[1] }, { #dims }) then
+            raise(name, "the first axis of argument 2 (coordinates) must have %d of them, got shape %s", #dims,
+                  core.shape_text(coordinates))
+        end
+        local _, values, t = operands.floats_all(name, nil, 2, x, coordinates)
+        if core.dtype_of(t).kind == "c" then t = np.real(t) end
+        local axes, front = {}, { unpack(given_dims, 2) }
+        for k, n in ipairs(dims) do
+            if n < 1 then raise(name, "axis %d has no elements", k - 1) end
+            axes[k] = elements_at(reshape(shape.cut(t, 0, k - 1, k), front), n, order, mode)
+        end
+        local result = corners(values, axes, cval)
+        return np.astype(own.inexact and result or rounded(result), own.name)
+    end
+
     local known = { method = true, bounds_error = true, fill_value = true }
 
     --- np.interpolate.interpn(points, values, xi, {method="linear", bounds_error=true, fill_value=nan}): values of a

@@ -2,6 +2,7 @@
 
 MODULES = """integrate interpolate"""
 
+import jax.scipy.ndimage  # noqa: E402
 import scipy.integrate  # noqa: E402
 from jax.experimental.ode import odeint  # noqa: E402
 
@@ -71,3 +72,8 @@ def gridded(values, xi, o):
     result = scipy.interpolate.interpn(([0, 1, 2], [0, 0.5, 1.5, 2]), values, xi, **o)
     result = result[0] if xi.ndim == 1 else result
     return np.where(np.isnan(result), -7, result)
+
+
+def mapped(x, t, o):
+    o = dict(o)
+    return jax.scipy.ndimage.map_coordinates(jnp.asarray(x), list(t), o.pop("order"), **o)
