@@ -87,7 +87,9 @@ return function(integrate)
         local name = "integrate.odeint"
         local o = core.options(name, given, KNOWN)
         f = staging.check_function(name, f)
-        if t == nil then core.bad_argument(name, 3, "t", "the times, a 1-d array or a table", t) end
+        if not core.is_array(t) and type(t) ~= "table" then
+            core.bad_argument(name, 3, "t", "the times, a 1-d array or a table", t)
+        end
         local values, with = states.arguments(name, o.args)
         local problem = states.problem(name, y0, { t }, values, function(time, y, list)
             return f(y, time, unpack(with(list)))
