@@ -42,7 +42,7 @@ for name, options in pairs {
         args = { "y", { "x", make = coordinates } },
         shapes = { { { 5 }, { 5 } }, { { 2, 4 }, { 4 } }, { { 2, 4 }, { 2, 4 } }, { { 2 }, { 2 } }, { { 3 }, { 3 } },
                    { { 6 }, { 6 } } },
-        accepts = "floats ints complex",
+        accepts = "floats i32 i64 u8 complex",
         options = options,
         call = call_of_samples,
         oracle = ("sampled(scipy.integrate.%s, y, x, o)"):format(name),
@@ -64,7 +64,7 @@ local function wave(x, p) return np.exp(-(p * x)) * np.sin(x * 3) + x end
 of("np.integrate.quad", {
     args = { { "a", from = -2, to = 0 }, { "b", from = 0.5, to = 2 }, { "p", from = 0.5, to = 2, number = false } },
     shapes = { { {}, {}, {} }, { {}, {}, { 3 } } },
-    accepts = "floats ints",
+    accepts = "floats i32 i64",
     options = { { epsrel = 1e-11 }, { epsabs = 1e-12, limit = 20, args = 1 } },
     call = function(f, o, a, b, p)
         local given = { args = { p }, epsabs = o.epsabs, epsrel = o.epsrel, limit = o.limit, nonsense = o.nonsense }
@@ -281,7 +281,7 @@ of("np.integrate.odeint", {
         return np.array({ 0, 0.25, 1, 1.75 }, { dtype = dtype })[{ { 0, dims[1] } }]
     end }, { "p", from = 0.5, to = 2, number = false } },
     shapes = { { { 3 }, { 3 }, {} }, { { 1 }, { 4 }, {} } },
-    accepts = "floats",
+    accepts = "f64 f32 f16",
     options = { { rtol = 1e-9, atol = 1e-9 },
                 { method = "Rodas4", rtol = 1e-8, atol = 1e-8, mxstep = 3000, hmax = 0.5 } },
     call = function(f, o, y0, t, p)

@@ -67,19 +67,19 @@ local function points(name, oracle, accepts, options)
     })
 end
 
-points("cubic_spline", "cubic_of(x, y, o)", "floats ints complex",
+points("cubic_spline", "cubic_of(x, y, o)", "floats i32 u8 complex",
        { {}, { bc_type = "natural" }, { bc_type = "clamped", extrapolate = false }, { bc_type = "periodic" },
          { bc_type = { { 2, 0.5 }, { 1, -1.5 } }, extrapolate = true },
          { bc_type = { "not-a-knot", "natural" }, axis = -1 } })
-points("pchip", "between(scipy.interpolate.PchipInterpolator, x, y, o)", "floats ints",
+points("pchip", "between(scipy.interpolate.PchipInterpolator, x, y, o)", "floats i32 u8",
        { {}, { extrapolate = false }, { extrapolate = true, axis = -1 } })
-points("akima", "between(scipy.interpolate.Akima1DInterpolator, x, y, o)", "floats ints",
+points("akima", "between(scipy.interpolate.Akima1DInterpolator, x, y, o)", "floats i32 u8",
        { { extrapolate = true }, {}, { method = "makima", extrapolate = true, axis = -1 } })
 
 of("np.interpolate.interpn", {
     args = { "values", { "xi", from = -0.3, to = 2.3 } },
     shapes = { { { 3, 4 }, { 5, 2 } }, { { 3, 4, 2 }, { 2, 3, 2 } }, { { 3, 4 }, { 2 } } },
-    accepts = "floats ints",
+    accepts = "floats i32 u8",
     options = { { bounds_error = false }, { bounds_error = false, method = "nearest", fill_value = 0.5 },
                 { bounds_error = false, fill_value = false } },
     call = function(f, o, values, xi)
