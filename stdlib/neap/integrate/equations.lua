@@ -37,6 +37,19 @@ local function result_of(how, front, status)
              njev = how.method.implicit and front.attempts or np.zeros_like(front.attempts), nsteps = front.steps }
 end
 
+--- The rows of trees in a list, which may be long, one behind the other.
+local function joined(parts)
+    local columns = {}
+    for k, part in ipairs(parts) do
+        for n, leaf in ipairs(np.tree.leaves(part)) do
+            columns[n] = columns[n] or {}
+            columns[n][k] = leaf
+        end
+    end
+    for n, list in ipairs(columns) do columns[n] = shape.join(list, 0) end
+    return np.tree.unflatten(parts[1], columns)
+end
+
 --- Solves from t to the end, some steps at a time, and keeps all of them. watch: { list of events, function of an event
 -- that gives one of t and a flat state }. Returns the last front, the rows of steps, what was found of each event, and
 -- the terminal event at which the rows end, if there is one.
@@ -55,7 +68,7 @@ local function all_steps(how, problem, field, t, finish, watch)
         end
         parts[#parts + 1] = rows
     until ending or front.status:item() ~= 0 or front.t:item() == last
-    return front, np.tree.map(function(...) return shape.join({ ... }, 0) end, unpack(parts)), found, ending
+    return front, joined(parts), found, ending
 end
 
 --- The end of each step, of which the last one may be a terminal event: times and flat states.
