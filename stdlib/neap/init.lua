@@ -134,10 +134,8 @@ for module, names in pairs {
 end
 for name, module in pairs {
     random = "arrays.random_stream", linalg = "arrays.linalg", fft = "arrays.fft", signal = "arrays.signal",
-    memory = "arrays.memory", optimize = "optimize", tree = "core.tree", effects = "effects", nn = "nn",
-    optim = "nn.optim", data = "nn.data", io = "io", plot = "plot",
-    memory = "arrays.memory", tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim",
-    data = "nn.data", io = "io", plot = "plot", integrate = "integrate", interpolate = "interpolate",
+    memory = "arrays.memory", optimize = "optimize", integrate = "integrate", interpolate = "interpolate",
+    tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data", io = "io", plot = "plot",
 } do
     parts[name] = "neap." .. module
 end
