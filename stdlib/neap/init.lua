@@ -108,6 +108,8 @@ for module, names in pairs {
     ["transforms.custom"] = "checkpoint custom_vjp custom_jvp",
     ["transforms.custom_root"] = "custom_root",
     ["transforms.control"] = "cond switch while_loop fori_loop scan",
+    ["transforms.scans"] = "associative_scan map",
+    ["transforms.check_grads"] = "check_grads",
     ["programs.program"] = "trace",
     ["programs.eval_shape"] = "eval_shape",
     ["programs.program_file"] = "load_program",

@@ -214,6 +214,32 @@ transform("np.scan", {
         .. "jnp.asarray(y), reverse=bool(o.get('reverse')))",
 })
 
+local ROWS = { { { 5, 2 }, { 5, 2 } }, { { 4 }, { 4 } }, { { 0, 3 }, { 0, 3 } }, { { 1, 1 }, { 1, 1 } },
+               { { 3, 7 }, { 3, 7 } } }
+
+transform("np.associative_scan", {
+    shapes = ROWS, accepts = "floats ints complex", gives = "same",
+    options = { {}, { reverse = true }, { axis = 0 }, { axis = -1, reverse = true } },
+    call = function(scan, o, x, y) -- the recurrence s = a s + b
+        local out = scan(function(p, q) return { a = p.a * q.a, b = q.a * p.b + q.b } end, { a = x, b = y },
+                         next(o) and o or nil)
+        return out.a, out.b
+    end,
+    oracle = "jax.lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (jnp.asarray(x), "
+        .. "jnp.asarray(y)), reverse=bool(o.get('reverse')), axis=int(o.get('axis', 0)) % x.ndim)",
+    within = { f64 = "scaled 1e-13", f32 = "scaled 1e-5", f16 = "scaled 5e-2", bf16 = "scaled 3e-1",
+               c64 = "scaled 1e-5", c128 = "scaled 1e-13" },
+    without = { sizes = "what is combined with what depends on the size, so a declared one is refused" },
+})
+transform("np.map", {
+    shapes = ROWS, options = { {}, { batch_size = 2 }, { batch_size = 0 }, { batch_size = 5 } },
+    call = function(map_of, o, x, y)
+        return map_of(function(p) return map(p.x, p.y), p.x:sum() end, { x = x, y = y }, next(o) and o or nil)
+    end,
+    oracle = "jax.lax.map(lambda p: (" .. MAP .. "(p[0], p[1]), p[0].sum()), (jnp.asarray(x), jnp.asarray(y)), "
+        .. "batch_size=o.get('batch_size'))",
+})
+
 -- ---- Programs -------------------------------------------------------------------------------------------------------
 
 transform("np.jit", {
@@ -238,6 +264,8 @@ elsewhere("program.list_inputs program.list_outputs np.export np.deferred", "tes
           "deferred compute line by line; the way `programs` of all contracts uses np.deferred, too")
 elsewhere("np.eval_shape", "tests/stdlib/eval_shape_test.lua", "it gives shapes and dtypes, and runs nothing")
 elsewhere("np.staged", "tests/stdlib/staged_test.lua", "a block's programs, kept between calls")
+elsewhere("np.check_grads", "tests/stdlib/check_grads_test.lua",
+          "it raises or gives nothing; tests/golden/checks_test.lua compares with JAX")
 elsewhere("np.named_scope", "tests/stdlib/named_scope_test.lua", "it names what programs show")
 
 finish()

@@ -37,6 +37,25 @@ check.test("a scan without collectives runs for each device", function()
     both(over(sums, { P "i" }, P "i"), slices(sums), x)
 end)
 
+check.test("np.associative_scan and np.map in a body, alone and with what the devices before have", function()
+    local function scan(v) return np.associative_scan(np.add, v) end
+    both(over(scan, { P "i" }, P "i"), slices(scan), x)
+    local function whole(v) -- the scan of all: each device adds the totals of those before it
+        local own = scan(v)
+        local totals = np.all_gather(own[1], "i")
+        return own + np.where(np.arange(4):lt(np.axis_index "i"), totals, 0):sum()
+    end
+    both(over(whole, { P "i" }, P "i"), np.cumsum(x), x)
+    same(np.grad(function(v) return (over(whole, { P "i" }, P "i")(v) * x):sum() end)(x),
+         np.flip(np.cumsum(np.flip(x))))
+    for _, size in ipairs { false, 1, 3 } do
+        local function f(v) return np.map(function(a) return a * a end, v, { batch_size = size or nil }) end
+        both(over(f, { P "i" }, P "i"), x * x, x)
+    end
+    local function with_psum(v) return np.map(function(a) return a + np.psum(a, "i") end, v) end
+    both(over(with_psum, { P "i" }, P "i"), x + np.tile(x:reshape(4, 2):sum { axis = 0 }, { 4 }), x)
+end)
+
 check.test("a carry that comes to differ between devices begins as one that does not", function()
     local body = function(v) return np.fori_loop(0, 3, function(_, c) return c + v end, np.zeros { 2 }) end
     both(over(body, { P "i" }, P "i"), x * 3, x)
