@@ -241,6 +241,9 @@ NEAP_API void neap_debug_collector(neap_ctx *ctx, int64_t cycle_ns, int64_t pati
 /* In plans that are made from now on, buffers of at least so many bytes share memory if they can; 0: as at the start.
  * For tests: no result depends on it. */
 NEAP_API void neap_debug_memory_plan(int64_t bytes);
+/* on = 1: from now on an op on the host fails if its result has a NaN and none of its operands has. Plans that are made
+ * then have a step for each op; in those that were made before a step may fail that has several. 0: not. */
+NEAP_API void neap_debug_nans(neap_ctx *ctx, int on);
 
 /* ---- Effects: printing ------------------------------------------------------------------------------------------- */
 typedef struct neap_piece {

@@ -97,6 +97,8 @@ static _Atomic int64_t *spent_of(const lazy_runner *runner) {
 const lower_code *lower_now(const lazy_runner *runner, int64_t turns) {
     enum { TURN = 50 }; /* ns that a turn takes besides its steps */
     body_code *t = runner->code;
+    if (plan_looks_for_nans())
+        return NULL;
     if (atomic_load_explicit(&t->state, memory_order_relaxed) == LOWER_COLD) {
         int64_t cost = TURN;
         for (int p = 0; p < runner->nbodies; p++)

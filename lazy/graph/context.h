@@ -148,6 +148,7 @@ typedef struct lazy_sites {
     int32_t *table;                  /* hash → index into texts, 0: free; a power of two of places, or NULL */
     int64_t places;
     lazy_site_sampling *asks; /* by op; NULL: no line is asked for */
+    bool every;               /* every node's line is asked for */
     int32_t chunk;
     LAZY_VECTOR(int32_t) scopes; /* by text: the named scope in it, a text, or 0; empty until one is opened */
     int32_t scope, scoped;       /* the open one, and the site of a node in it whose line nobody told; 0: none */

@@ -66,6 +66,8 @@ static inline int32_t graph_scope_enter(neap_ctx *ctx, const neap_node *node) {
 }
 /* From now on every node's line is asked for, as after neap_site_reset. */
 void graph_sites_want(neap_ctx *ctx);
+/* The same, and in loops too, while `on`. */
+void graph_sites_want_every(neap_ctx *ctx, bool on);
 /* The number of a script line; 0 for none, and if there is no memory. */
 int32_t graph_site_intern(neap_ctx *ctx, const char *text);
 /* Also the text of neap_axis_name. BORROWED from the context; NULL for 0. */

@@ -143,7 +143,8 @@ void neap_site(neap_ctx *ctx, const char *file, int line) {
     ctx->sites.node->site = intern_scoped(ctx, text, graph_site_scope(ctx, ctx->sites.node->site), &known);
     lazy_site_sampling *ask = &ctx->sites.asks[ctx->sites.node->op];
     ask->repeats = known ? ask->repeats + 1 : 0;
-    ask->gap = (int16_t)(ask->repeats < REPEATS ? 1 : ask->gap < GAP_MOST ? ask->gap * 2 : GAP_MOST);
+    bool each = ctx->sites.every || ask->repeats < REPEATS;
+    ask->gap = (int16_t)(each ? 1 : ask->gap < GAP_MOST ? ask->gap * 2 : GAP_MOST);
     ask->left = ask->gap;
     neap_node *node = ctx->sites.node;
     ctx->sites.node = NULL;
@@ -162,6 +163,11 @@ void neap_site_reset(neap_ctx *ctx, const char *chunk) {
 void graph_sites_want(neap_ctx *ctx) {
     for (int op = 0; op < lazy_op_count && ctx->sites.asks; op++)
         ctx->sites.asks[op] = (lazy_site_sampling){.gap = 1};
+}
+
+void graph_sites_want_every(neap_ctx *ctx, bool on) {
+    ctx->sites.every = on;
+    graph_sites_want(ctx);
 }
 
 const char *graph_site_text(const neap_ctx *ctx, int32_t site) {

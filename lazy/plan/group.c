@@ -107,6 +107,8 @@ static int group_close(grouper *t, lazy_plan *plan, lazy_group *group) {
 
 /* May it share an op with its neighbours? */
 static bool may_join(const lazy_plan *plan, const lazy_step *step) {
+    if (plan_looks_for_nans())
+        return false; /* it may fail, alone */
     if (step->kind == LAZY_STEP_CALL)
         return step->call.op->updates || is_recordable(step);
     int32_t slot = step->slots[step->nbufs - 1];

@@ -662,12 +662,15 @@ static int choose_stored(planner *p) {
         status = plan_rematerialize(p->ctx, p->made, p->waits);
     if (status == 0)
         status = plan_partition_chains(p->ctx, p->made, p->waits, p->segments);
+    if (plan_looks_for_nans())
+        plan_store_for_nans(p->ctx, p->made);
     free(p->waits);
     return status;
 }
 
 int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     int64_t n = ctx->walk.order.n;
+    apart |= plan_looks_for_nans();
     lazy_plan *plan = calloc(1, sizeof *plan);
     planner p = {.ctx = ctx, .made = made, .plan = plan, .slot_of = malloc(4 * (size_t)n * sizeof(int32_t) + 1)};
     if (!plan || !p.slot_of) {

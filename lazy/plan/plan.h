@@ -33,7 +33,8 @@
     ROW(ASSEMBLED, "it is put together from pieces") \
     ROW(VIEW, "its consumer's view of it is not affine, so it cannot be read through") \
     ROW(CHAIN, "the chain of ops is longer than a kernel may be") \
-    ROW(TIMES, "it would be computed several times")
+    ROW(TIMES, "it would be computed several times") \
+    ROW(LOOKED_AT, "np.debug.nans looks at it")
 /* clang-format on */
 #define LAZY_WHY_ENUM(NAME, text) LAZY_WHY_##NAME,
 typedef enum lazy_why { LAZY_WHY_ROWS(LAZY_WHY_ENUM) LAZY_WHY_COUNT } lazy_why;
@@ -197,11 +198,22 @@ static inline bool plan_is_recordable(const lazy_step *step, const lazy_backend 
            (step->kind == LAZY_STEP_KERNEL || backend->records_call(&step->call));
 }
 
+/* nans.c ----------------------------------------------------------------------------------------------------------- */
+/* Are ops that make a NaN looked for? */
+bool plan_looks_for_nans(void);
+/* Changes `made` so that each map and reduction is stored. */
+void plan_store_for_nans(const neap_ctx *ctx, uint8_t *made);
+/* Runs a step on the host, and fails if it has made a NaN. */
+int plan_step_looked_at(const lazy_step *step, const lazy_backend *backend, const lazy_kernel *kernel,
+                        const lazy_operands *with, const neap_run *run);
+
 /* Runs the step, or enqueues it: on these addresses and its own numbers. kernel: that of the step for `backend`. */
 static inline int plan_step_run(const lazy_step *step, const lazy_backend *backend, const lazy_kernel *kernel,
                                 void *const *bufs, const lazy_scalar *numbers, const neap_run *run) {
     lazy_operands with = {
         .name = step->label, .nbufs = step->nbufs, .nnumbers = step->nnumbers, .bufs = bufs, .numbers = numbers};
+    if (plan_looks_for_nans() && !run->stream && !step->moves && !step->payload)
+        return plan_step_looked_at(step, backend, kernel, &with, run);
     return step->kind == LAZY_STEP_KERNEL ? backend->run(kernel, &with, run)
                                           : backend->call(&step->call, step->offsets, &with, run);
 }

@@ -10,7 +10,8 @@
 #include "lazy/plan/plan.h"
 
 bool plan_may_fail(const neap_node *node) {
-    return graph_node_op(node)->flags & LAZY_OP_FAILS || (graph_is_effect(node) && !graph_is_exchange(node));
+    return plan_looks_for_nans() || graph_node_op(node)->flags & LAZY_OP_FAILS ||
+           (graph_is_effect(node) && !graph_is_exchange(node));
 }
 
 void plan_unsettled_forget(neap_ctx *ctx) {

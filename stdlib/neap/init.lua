@@ -102,7 +102,7 @@ local functions, parts = {}, {}
 for module, names in pairs {
     ["tracing.scope"] = "named_scope",
     ["transforms.vmap"] = "vmap",
-    ["transforms.derive"] = "vjp jvp linearize",
+    ["transforms.derive"] = "vjp jvp linearize linear_transpose",
     ["transforms.grad"] = "grad value_and_grad",
     ["transforms.jacobian"] = "jacobian jacfwd jacrev hessian",
     ["transforms.custom"] = "checkpoint custom_vjp custom_jvp",
@@ -115,6 +115,7 @@ for module, names in pairs {
     ["programs.program_file"] = "load_program",
     ["programs.jit"] = "jit clear_caches",
     ["programs.jit_facts"] = "jit_cache",
+    ["programs.disable_jit"] = "disable_jit",
     ["programs.staged"] = "staged",
     ["programs.deferred"] = "deferred export",
     ["effects"] = "callback",

@@ -115,6 +115,15 @@ transform("np.jvp", {
     end,
     oracle = "[*jax.jvp(" .. MAP .. ", (x, y), (y, x))] + " .. AUX,
 })
+transform("np.linear_transpose", {
+    call = function(linear_transpose, _, x, y)
+        local back = linear_transpose(function(a, b) return { np.sin(y) * a + 2 * b, a:sum() } end, x, y)
+        return back { x + y, x:sum() }
+    end,
+    oracle = "jax.linear_transpose(lambda a, b: (jnp.sin(jnp.asarray(y)) * a + 2 * b, a.sum()), x, y)(("
+        .. "jnp.asarray(x + y), jnp.asarray(x).sum()))",
+    without = { refusals = "a table behind the arguments is one more of them, a tree" },
+})
 transform("np.checkpoint", {
     call = function(checkpoint, o, x, y) return checkpoint(map, next(o) and o or nil)(x, y) end,
     oracle = MAP .. "(x, y)",
@@ -264,6 +273,7 @@ elsewhere("program.list_inputs program.list_outputs np.export np.deferred", "tes
           "deferred compute line by line; the way `programs` of all contracts uses np.deferred, too")
 elsewhere("np.eval_shape", "tests/stdlib/eval_shape_test.lua", "it gives shapes and dtypes, and runs nothing")
 elsewhere("np.staged", "tests/stdlib/staged_test.lua", "a block's programs, kept between calls")
+elsewhere("np.disable_jit", "tests/stdlib/disable_jit_test.lua", "jitted functions as they are without np.jit")
 elsewhere("np.check_grads", "tests/stdlib/check_grads_test.lua",
           "it raises or gives nothing; tests/golden/checks_test.lua compares with JAX")
 elsewhere("np.named_scope", "tests/stdlib/named_scope_test.lua", "it names what programs show")

@@ -49,7 +49,7 @@ aliases.functions = {
     tree_map = "np.tree.map(f, tree)", ["tree.tree_map"] = "np.tree.map(f, tree)",
     tree_leaves = "np.tree.leaves(tree)", tree_flatten = "np.tree.flatten(tree)", tree_util = "np.tree",
     make_jaxpr = "np.trace(f)(x)", optax = "np.optim", flax = "np.nn", haiku = "np.nn", equinox = "np.nn",
-    disable_jit = "nothing: leave out np.jit, and call f", config = "np.debug, and the options of neap --help",
+    config = "np.debug, and the options of neap --help",
     sharding = "np.NamedSharding, np.P and np.mesh", autograd = "np.grad(f)(x)", utils = "np.data",
     cuda = 'np.devices("cuda"), np.device_put(x, "cuda:0")', backends = 'np.devices("cuda"); neap doctor tells more',
     ["data.DataLoader"] = "np.data.batches({x, y}, size, {key=key})",

@@ -85,6 +85,23 @@ function np.debug.reuse(bytes)
     C.neap_debug_memory_plan(math.min(bytes, 2 ^ 53))
 end
 
+--- np.debug.nans(on) -> nothing: true: from now on an op fails that makes a NaN of operands without one. Reading the
+-- result, or anything that depends on the result, raises: the op, the line of the script, the elements of the operands,
+-- and the place in the result, counted in row-major order. Ops of jitted functions, loops, derivatives, batches and
+-- meshes fail in the same way. Arrays with a NaN stay usable: results of a NaN are not looked at. Each op is a kernel
+-- then, and operands and results are read once more; while nans is off, nothing is. Ops on GPUs are not looked at. Of a
+-- program that has run before, several ops may be named as one. As jax.config.update("jax_debug_nans", True).
+--- on: a boolean
+--- > np.debug.nans(true)
+--- > np.log(np.array(-1)):item()
+-- error: example:1: log: gives NaN for -1, in element 0 of its result
+--- > np.debug.nans(false)
+function np.debug.nans(on)
+    if type(on) ~= "boolean" then bad_argument("debug.nans", 1, "on", "a boolean", on) end
+    C.neap_debug_nans(ctx, on and 1 or 0)
+    np.clear_caches() -- plans have kernels of several ops
+end
+
 --- np.debug.collector{cycle_ns=…, patience_ns=…} -> nothing: what a cycle of Lua's collector is taken to cost, and how
 -- long a script waits for the memory of an array that it has dropped. What is not given is measured, or as at the
 -- start. For tests, which must not depend on measured times.
@@ -127,6 +144,15 @@ function np.debug.memory_limit(bytes)
         bad_argument("debug.memory_limit", 1, "bytes", "a number from 0 up", bytes)
     end
     C.neap_memory_limit(bytes)
+end
+
+--- np.debug.jit(on) -> nothing: false: from now on jitted functions run line by line, as inside of np.disable_jit;
+-- true: as programs again.
+--- on: a boolean
+--- > np.debug.jit(true)
+function np.debug.jit(on)
+    if type(on) ~= "boolean" then bad_argument("debug.jit", 1, "on", "a boolean", on) end
+    require("neap.programs.jit").switch.off = not on
 end
 
 --- np.debug.verify(program) -> program: checks that a program of np.trace, np.export or np.load_program is sound

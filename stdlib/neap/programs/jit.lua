@@ -586,17 +586,20 @@ local function form_of(state, given)
     return state.version.forms[form.key] or form, leaves
 end
 
-local function check_position(state, option, position, given)
-    if position <= given.n then return end
-    raise(state.name, "option '%s' names argument %d, but the call has %d", option, position, given.n)
+--- Raises unless all donated and kept arguments are among the n of a call.
+local function check_positions(state, n)
+    for option, positions in pairs { donate = state.is_donated, keep = state.is_kept } do
+        for position in pairs(positions) do
+            if position > n then
+                raise(state.name, "option '%s' names argument %d, but the call has %d", option, position, n)
+            end
+        end
+    end
 end
 
 --- A form for which something will be recorded now: known to the core, and with all places.
 local function prepared(state, form, given)
-    for position in pairs(state.is_donated) do
-        check_position(state, "donate", position, given)
-    end
-    for position in pairs(state.is_kept) do check_position(state, "keep", position, given) end
+    check_positions(state, given.n)
     local crowded = #state.places >= state.most_places -- with those of blocks that are gone
     if crowded then state.places = {} end
     if add_places(state) or crowded or state.version.count >= MOST_FORMS then
@@ -681,13 +684,17 @@ local function statics_of(value)
     return is_static, names
 end
 
---- The function as it is called where sizes are declared: a program of its own would be for the sizes of now. Numbers
--- are inputs all the same.
+local switch = { off = false } -- np.disable_jit: calls run the function itself
+jits.switch = switch
+
+--- The function as it is called where sizes are declared, as a program of its own would be for the sizes of now, and
+-- where jit is off. Numbers are inputs all the same.
 local function inline(state)
     local function as_input(leaf) return core.is_number(leaf) and core.number(leaf) or leaf end
     local function called(...)
         local f, given = with_statics(state, pack(...))
-        if state.sizes then sized.check(state.name, given, state.sizes, state.is_static) end
+        check_positions(state, given.n)
+        if state.sizes and is_sized() then sized.check(state.name, given, state.sizes, state.is_static) end
         for k = 1, given.n do
             if not state.is_static[k] then given[k] = trees.rebuild(state.name, given[k], as_input) end
         end
@@ -740,7 +747,7 @@ function np.jit(f, given_options)
     state.inline = inline(state)
     return function(...)
         local call = state.calls[select("#", ...)]
-        if is_sized() then call = state.inline end
+        if switch.off or is_sized() then call = state.inline end
         return call(...)
     end
 end

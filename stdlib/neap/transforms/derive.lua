@@ -300,6 +300,23 @@ local function linearized(name, f, given, make)
     end)
 end
 
+--- The function of np.vjp, of a tape and what it has: from cotangents of the results to those of the arguments. Errors
+-- call it `name`.
+local function pullback_of(name)
+    return function(tape, list, arrays)
+        local floats = {}
+        for k = 1, #arrays do floats[#floats + 1] = is_float(arrays[k]) and arrays[k] or nil end
+        local pull, count = derive.pullback(tape, floats), tape.arguments.n
+        local forms, arguments = forms_of(tape.name, list), forms_of(tape.name, tape.arguments)
+        local function back(...)
+            local flat = pull(match_all(name, "cotangent", pack(...), forms))
+            return unpack(derive.refill(name, arguments, count, flat), 1, count)
+        end
+        jit.off(back)
+        return back
+    end
+end
+
 --- np.vjp(f, x, …, {has_aux=false}) -> results, function: f's results at the arguments, then a function that takes a
 -- cotangent for each result and returns one for each argument, trees of the same form. It may be called any number of
 -- times, also later: f is not run again. Cotangents of results that are no floats are ignored.
@@ -312,18 +329,57 @@ end
 --- > more
 -- 4.0
 function np.vjp(f, ...)
-    return linearized("vjp", f, pack(...), function(tape, list, arrays)
-        local floats = {}
-        for k = 1, #arrays do floats[#floats + 1] = is_float(arrays[k]) and arrays[k] or nil end
-        local pull, count = derive.pullback(tape, floats), tape.arguments.n
-        local forms, arguments = forms_of("vjp", list), forms_of("vjp", tape.arguments)
-        local function vjp_function(...)
-            local flat = pull(match_all("vjp_function", "cotangent", pack(...), forms))
-            return unpack(derive.refill("vjp_function", arguments, count, flat), 1, count)
-        end
-        jit.off(vjp_function)
-        return vjp_function
-    end)
+    return linearized("vjp", f, pack(...), pullback_of "vjp_function")
+end
+
+--- Arguments with zeros for each {shape={…}, dtype=…} in them, and arrays for numbers.
+local function stand_for_specs(name, given)
+    local copy = staging.with_specs(name, given)
+    for k = 1, copy.n do
+        copy[k] = trees.rebuild(name, copy[k], function(leaf)
+            if getmetatable(leaf) == staging.Spec then
+                return np.zeros(leaf.shape, { dtype = core.dtypes[leaf.dtype].name })
+            end
+            return core.is_number(leaf) and core.number(leaf, F32) or leaf
+        end)
+    end
+    return copy
+end
+
+--- Raises unless f is linear at these arguments: then the cotangents of none depend on the arguments, as they would if
+-- each of many examples had arguments of its own, and all the same cotangents of the results.
+local function check_linear(name, f, given)
+    local examples = { n = given.n }
+    for k = 1, given.n do
+        examples[k] = trees.rebuild(name, given[k], function(leaf)
+            return is_array(leaf) and np.expand_dims(leaf, 0) or leaf
+        end)
+    end
+    local ok, problem = pcall(np.vmap(function(...)
+        local results = pack(linearized(name, f, pack(...), pullback_of(name)))
+        for k = 1, results.n - 1 do results[k] = trees.rebuild(name, results[k], np.ones_like) end
+        return results[results.n](unpack(results, 1, results.n - 1))
+    end, { out_axes = false }), unpack(examples, 1, examples.n))
+    if ok then return end
+    if type(problem) ~= "string" or not problem:find("depends on the example", 1, true) then error(problem, 0) end
+    raise(name, "f is not linear: its derivative depends on the arguments")
+end
+
+--- np.linear_transpose(f, x, …) -> function: of a linear f, the function from a cotangent for each result of f to one
+-- for each argument x, …: f's transpose. Only shapes and dtypes of the arguments count, which may be given as
+-- {shape={2, 3}, dtype="f32"} too; f is not computed. Constants that f adds make no difference. Raises if f is not
+-- linear in all its arguments together.
+--- > back = np.linear_transpose(function(x) return np.cumsum(x) * 2 end, {shape={3}})
+--- > back(np.array{1, 0, 1})
+-- [4. 2. 2.]
+function np.linear_transpose(f, ...)
+    local name = "linear_transpose"
+    f = check_function(name, f)
+    local given = stand_for_specs(name, pack(...))
+    if given.n == 0 then raise(name, "expected an argument in which f is linear") end
+    check_linear(name, f, given)
+    local results = pack(linearized(name, f, given, pullback_of "transpose"))
+    return results[results.n]
 end
 
 --- np.linearize(f, x, …, {has_aux=false}) -> results, function: f's results at the arguments, then the derivative
@@ -384,7 +440,7 @@ end
 -- They run the user's functions, or loop over what those returned.
 for _, f in ipairs { alias_argument, derive.on_tape, derive.gradient, derive.drop, derive.tangent, linear_map, form_of,
                      match_leaves, match_all, forms_of, derive.refill, derive.take_results, append, linearized, np.vjp,
-                     np.linearize, np.jvp } do
+                     stand_for_specs, check_linear, np.linear_transpose, np.linearize, np.jvp } do
     jit.off(f)
 end
 
