@@ -128,6 +128,14 @@ transform("np.checkpoint", {
     call = function(checkpoint, o, x, y) return checkpoint(map, next(o) and o or nil)(x, y) end,
     oracle = MAP .. "(x, y)",
 })
+transform("np.optimization_barrier", {
+    call = function(barrier, _, x, y)
+        local tree = barrier { x * y, list = { y } }
+        return tree[1] + x, tree.list[1]
+    end,
+    oracle = "(lambda a, b: (a + x, b))(*jax.lax.optimization_barrier((jnp.asarray(x * y), jnp.asarray(y))))",
+    without = { refusals = "a table is a tree to it, whatever its keys" },
+})
 transform("np.custom_jvp", {
     options = { {}, { nondiff_argnums = {} } },
     call = function(custom_jvp, o, x, y)

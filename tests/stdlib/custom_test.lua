@@ -408,4 +408,46 @@ check.test("numbers that a trace does not know may be arguments of functions wit
     end
 end)
 
+check.test("optimization_barrier: no kernel reaches across, and nothing is taken from the other side", function()
+    local big = np.random.normal(np.random.key(0), { 1000 })
+    local function launches(f)
+        np.force(f(big))
+        np.wait_all()
+        local before = np.debug.counters().launches
+        np.force(f(big))
+        np.wait_all()
+        return np.debug.counters().launches - before
+    end
+    local function through(f) return function(v) return f(np.exp(v + 1)) * 2 end end
+    local function same_value(v) return v end
+    check.equal(launches(through(same_value)), 1)
+    check.equal(launches(through(np.optimization_barrier)) > 2, true)
+    check.equal(launches(np.jit(through(np.optimization_barrier))) > 2, true)
+    same(through(np.optimization_barrier)(big), through(same_value)(big))
+end)
+
+check.test("optimization_barrier: trees, what is no array, and every transformation", function()
+    local tree = np.optimization_barrier { a = x, list = { y, 2, "text", true } }
+    same(tree.a, x)
+    same(tree.list[1], y)
+    check.equal({ tree.list[2], tree.list[3], tree.list[4] }, { 2, "text", true })
+    check.equal(np.optimization_barrier(3), 3)
+    local function f(a, b)
+        local both = np.optimization_barrier { a * b, b }
+        return (both[1] * both[2]):sum()
+    end
+    local function plain(a, b) return (a * b * b):sum() end
+    local want = np.grad(plain, { argnums = 2 })(x, y)
+    same(np.grad(f, { argnums = 2 })(x, y), want)
+    same(np.jit(np.grad(f, { argnums = 2 }))(x, y), want)
+    np.check_grads(f, { x:astype "f64", y:astype "f64" }, { order = 2 })
+    same(np.vmap(f)(np.stack { x, y }, np.stack { y, x }), np.stack { plain(x, y), plain(y, x) })
+    local path = os.tmpname()
+    np.trace(f)(x, y):save(path)
+    same(np.load_program(path)(x, y), plain(x, y))
+    local mesh = np.mesh({ 1 }, { "i" })
+    same(np.shard_map(function(a) return np.optimization_barrier(a + 1) end,
+                      { mesh = mesh, in_specs = { np.P "i" }, out_specs = np.P "i" })(x), x + 1)
+end)
+
 check.done()

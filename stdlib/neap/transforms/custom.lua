@@ -1,4 +1,5 @@
---- custom.lua: np.checkpoint, np.custom_vjp, np.custom_jvp: functions whose derivatives are computed in their own way.
+--- custom.lua: np.checkpoint, np.custom_vjp, np.custom_jvp: functions whose derivatives are computed in their own way;
+-- and np.optimization_barrier, which is made of the same node.
 --
 -- Outside of gradients and traces such a function is just called. Inside of one it is traced, as a closed program, and
 -- recorded as one node, a *call*, which also has the programs of its rule: so that its derivatives, whoever takes them
@@ -87,6 +88,22 @@ function np.checkpoint(f)
     end
     jit.off(checkpointed)
     return checkpointed
+end
+
+-- ---- np.optimization_barrier ----------------------------------------------------------------------------------------
+
+--- np.optimization_barrier(tree) -> tree: the same values, as jax.lax.optimization_barrier: none of its arrays is there
+-- before all arrays of the tree are, no kernel reaches across, and what stands on one side is neither found equal to
+-- anything on the other, nor computed there again. So two computations run one after the other, or values are stored.
+-- Costs a copy. Derivatives and batches pass.
+--- > np.optimization_barrier(np.arange(3))
+-- [0 1 2]
+function np.optimization_barrier(tree)
+    local operands, with_arrays = split("optimization_barrier", { n = 1, tree })
+    if #operands == 0 then return tree end
+    local entry, lifted = closed("optimization_barrier", function(list) return list end, { n = 1, operands })
+    local passed = push_call("optimization_barrier", C.NEAP_RULE_NONE, operands, { entry }, { lifted })
+    return with_arrays(passed)[1]
 end
 
 -- ---- Functions with rules -------------------------------------------------------------------------------------------
@@ -373,7 +390,7 @@ function np.custom_jvp(f, given)
 end
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { split, push_call, call_custom, new_custom, split_arguments, forms_of, with_floats, take_floats,
-                     checked_results, trace_function, record_vjp, record_jvp } do
+for _, f in ipairs { split, np.optimization_barrier, push_call, call_custom, new_custom, split_arguments, forms_of,
+                     with_floats, take_floats, checked_results, trace_function, record_vjp, record_jvp } do
     jit.off(f)
 end
