@@ -243,10 +243,9 @@ static void append_frames(lua_State *L, error_text *text) {
         append_text(text, "\n  (... tail calls are not told)");
 }
 
-/* Lua's messages about what arrays are not say more in slips.lua's words. */
+/* Lua's messages, and those of functions that were called as methods of np, say more in slips.lua's words. */
 static void explain_message(lua_State *L, error_text *text) {
-    static const char *const known[] = {
-        "cdata)", "attempt to call ", "attempt to index ", "attempt to perform arithmetic", "'for' ", " global '"};
+    static const char *const known[] = {"cdata)", "attempt to ", "'for' ", "module '", "np."};
     bool found = false;
     for (size_t k = 0; !found && k < sizeof known / sizeof *known; k++)
         found = strstr(text->at, known[k]) != NULL;

@@ -63,10 +63,24 @@ local function find_unfinished(line)
     return at, at
 end
 
+--- The first escape of a line that Lua does not know.
+local function find_escape(line)
+    local at = line:find("\\", 1, true)
+    while at do
+        if line:find("^[^abfnrtvxzu%d\\\"']", at + 1) then return at, at + 1 end
+        at = line:find("\\", at + 2, true)
+    end
+end
+
+local function find_end(line) return #line + 1, #line + 1 end
+
 -- What messages say, as patterns, and what they are about: f(line without strings, its number, capture). raw: the line
 -- is as it stands.
 local RULES = {
     { "^unfinished string", find_unfinished, raw = true },
+    { "^unfinished long", function(line) return line:find "%-?%-?%[=*%[.*$" end, raw = true },
+    { "^invalid escape sequence", find_escape, raw = true },
+    { "^'%a+' expected at the end of the line", find_end },
     { " near '(.-)'$", find_near, raw = true }, { " near '(.-)';", find_near, raw = true },
     { " near '(.-)' ", find_near, raw = true },
     { "^np%.([%w_%.]+):", function(line, _, path) return find_call(line, path) end },

@@ -4,14 +4,17 @@
 local core = require "neap.core"
 local shared = require("neap.core.globals").shared
 local source = require "neap.core.source"
+local misuse = require "neap.interp.misuse"
 
 local is_array = core.is_array
 local slips = {}
 
 local FAILED = 4 -- the level of the failed function, as bad_argument sees it; explain and errors.c's are between
 
---- Whether an argument of the C function that failed is an array.
+--- Whether an argument of the C function that failed is an array. Where that has left the stack and the library raises
+-- its error again, as np.grad does, cdata are taken for arrays.
 local function had_array()
+    if debug.getinfo(FAILED + 1, "f").func == error then return true end
     for index = 1, 20 do
         local name, value = debug.getlocal(FAILED + 1, index)
         if not name then return false end
@@ -67,9 +70,17 @@ end
 
 --- for v in t do: a table is no iterator.
 local function walked_table(message)
-    if not message:find("attempt to call a table value", 1, true) then return nil end
+    local what = message:match "attempt to call an? (%a+) value"
+    if what ~= "table" and what ~= "userdata" then return nil end
     local line, level = source.current()
+    if what == "table" and line and line:find "for%s.-%sin%s*{.-}%s*do%f[%W]" then
+        return message .. "; for k, v in ipairs{…} do … end walks through a list"
+    end
     local name = line and line:match "for%s.-%sin%s+([%a_][%w_]*)%s+do%f[%W]"
+    if name and what == "userdata" then
+        return ("%s; for k = 0, #%s - 1 do local row = %s:row(k) … end walks through a table's rows"):format(message,
+            name, name)
+    end
     if not name or type(source.variable(name, level)) ~= "table" then return nil end
     return ("%s; for k, v in ipairs(%s) do … end walks through a list, pairs(%s) through any table")
         :format(message, name, name)
@@ -98,7 +109,10 @@ local function called_nothing(message)
     if not remedy then return nil end
     local line, level = source.current()
     local receiver = line and line:match("([%a_][%w_]*)%s*[%.:]%s*" .. name .. "%s*[%({\"']")
-    if not receiver or type(source.variable(receiver, level)) ~= "table" then return nil end
+    local value = receiver and source.variable(receiver, level)
+    if type(value) ~= "table" then return nil end
+    local meta = debug.getmetatable(value)
+    if type(meta) == "table" and rawget(meta, name) then return nil end -- a class without __index (misuse.lua)
     return ("%s; %s"):format(message, remedy)
 end
 
@@ -160,8 +174,11 @@ end
 --- A message about cdata, a call, an operand, a loop or a variable without a value, and what is to be said in its
 -- place; nil: what it says is all.
 function slips.explain(message)
+    local missing = message:find("not found:", 1, true) and misuse.module(message)
+    if missing then return missing end
     if #message > source.LONGEST then return nil end
-    return of_kind(message) or missing_global(message)
+    return misuse.hidden(message) or misuse.called(message) or of_kind(message) or misuse.explain(message)
+        or missing_global(message)
 end
 
 --- Replaces tonumber by one that knows arrays of one element, once.

@@ -130,7 +130,10 @@ int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
     ctx->plans.wanted.n = ctx->plans.views.n = 0;
     int status = want_exchanges(ctx);
     for (int k = 0; k < nroots && status == 0; k++) {
-        if (roots[k]->flags & LAZY_ABSTRACT)
+        if (roots[k]->flags & LAZY_ABSTRACT && !roots[k]->levels)
+            status = neap_error(NEAP_E_TRACE, "the array belongs to a trace that has ended: a jitted function must "
+                                              "return what it computes, not keep it");
+        else if (roots[k]->flags & LAZY_ABSTRACT)
             status = neap_error(NEAP_E_TRACE,
                                 "the value of a traced array is not known while tracing; use np.cond or np.where, or "
                                 "make the argument static");

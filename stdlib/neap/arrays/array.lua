@@ -289,7 +289,10 @@ function meta.__index(x, key)
 end
 
 function meta.__newindex(_, key)
-    if type(key) == "string" then fail("the field '%s' of an array cannot be set", key) end
+    if type(key) == "string" then
+        fail("the field '%s' of an array cannot be set%s", key, key == "shape" and "; x:reshape(3, 1) has another shape"
+             or key == "dtype" and "; x:astype(\"f64\") has another dtype" or "")
+    end
     fail("arrays are immutable; x:at{…}:set(v) returns a changed copy")
 end
 
@@ -300,7 +303,8 @@ function meta.__call(x, key)
     if type(key) == "string" then return core.index(x, key) end
     if key == nil then fail("an array is no function and no iterator: %s", WALK) end
     if is_array(key) then fail("an array is no function; a field that is one, as x.T, is read without parentheses") end
-    fail("an array is called only with an index in text form, x\"1:3\"; got %s", core.describe(key))
+    fail("an array is called only with an index in text form, x\"1:3\"; got %s%s", core.describe(key),
+         type(key) == "number" and ("; an element is x[%.14g]"):format(key) or "")
 end
 
 function meta.__ipairs() fail("ipairs takes no array, whose elements count from 0: %s", WALK) end

@@ -227,8 +227,7 @@ function np.array(data, given, extra)
     if is_array(data) then return code and np.astype(data, dtypes[code].name) or data end
     if is_size(data) then return create.value("array", data, code) end
     if type(data) == "string" then
-        raise("array", "argument 1 (data) is a string; np.frombuffer(s, {dtype=\"u8\"}) gives its bytes, tonumber(s) "
-              .. "the number that it names, np.table has columns of texts")
+        raise("array", "%s", require("neap.core.hints").text(data))
     end
     if type(data) == "function" or data == nil then
         bad_argument("array", 1, "data", "a number, a boolean, an array or nested tables of them", data)

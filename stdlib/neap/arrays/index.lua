@@ -228,7 +228,7 @@ local function complete(items, ndim)
         local plain = #items > 1
         for k = 1, #items do plain = plain and is_integer(items[k]) end
         fail("array index: %d indices for an array of %s%s", used, core.axes_text(ndim),
-             plain and rows_hint(items) or "")
+             plain and rows_hint(items) or ndim == 0 and "; its value is x:item()" or "")
     end
     if not dots and used == ndim then return items end
     local list = {}
@@ -288,7 +288,8 @@ local function plan(dims, key)
             local n, start, step, count = dims[axis], 0, 1, dims[axis]
             if is_integer(item) then
                 if item < -n or item >= n then
-                    fail("array index: index %d is out of range for axis %d of extent %d", item, axis - 1, n)
+                    fail("array index: index %d is out of range for axis %d of extent %d%s", item, axis - 1, n,
+                         item == n and n > 0 and (": elements count from 0, to %d"):format(n - 1) or "")
                 end
                 start, count = item < 0 and item + n or item, 1
             elseif is_array(item) then

@@ -99,6 +99,9 @@ aliases.functions = {
     ["linalg.transpose"] = "np.transpose", ["optim.Adam"] = "np.optim.adam{lr=…}", ["optim.SGD"] = "np.optim.sgd{lr=…}",
     ["nn.Linear"] = "np.nn.Dense", ["nn.Module"] = "np.nn.Block", ["nn.functional"] = "np.nn itself",
     ["nn.CrossEntropyLoss"] = "np.nn.cross_entropy(logits, labels)", ["nn.MSELoss"] = "np.nn.mse(x, y)",
+    ["nn.softmax_cross_entropy"] = "np.nn.cross_entropy(logits, labels)",
+    ["nn.softmax_cross_entropy_with_integer_labels"] = "np.nn.cross_entropy(logits, labels)",
+    np = "np itself: np = require \"neap\"",
     ["nn.BCEWithLogitsLoss"] = "np.nn.binary_cross_entropy(logits, y)",
 }
 
@@ -148,12 +151,39 @@ aliases.variables = {
     matplotlib = "np.plot draws: np.plot.line(x, y)",
     plot = "np.plot draws: np.plot.line(x, y)",
     ls = "!ls calls it", pwd = "!pwd calls it", cat = "!cat FILE calls it", clear = "Ctrl-L clears the screen",
-    clc = "Ctrl-L clears the screen", disp = "print(x)", println = "print(x)", fprintf = 'np.printf("%g\\n", x)',
+    clc = "Ctrl-L clears the screen, and a script leaves it out", disp = "print(x)", println = "print(x)",
+        fprintf = 'np.printf("%g\\n", x)',
     size = "x.shape is the shape, and x.size how many elements there are", numel = "x.size", ndims = "x.ndim",
     length = "#x is the length of x", repmat = "np.tile(x, {2, 3})",
     rand = "np.random.uniform(key, {3})", randn = "np.random.normal(key, {3})",
+    pd = "np.table has columns, np.io.read_csv(path) reads them", df = "np.io.read_csv(path) reads a table",
+    exit = "os.exit() ends a script", quit = "os.exit() ends a script", nan = "0 / 0 is nan", NaN = "0 / 0 is nan",
+    inf = "math.huge is inf", Inf = "math.huge is inf", pi = "math.pi, or np.pi", Array = "np.array{1, 2, 3}",
+    array = "np.array{1, 2, 3}", strlen = "#s is the length of s", sleep = 'os.execute "sleep 1"',
+    isempty = "#x == 0", push = "t[#t + 1] = v", append = "t[#t + 1] = v", linspace = "np.linspace(0, 1, 5)",
+    round = "math.floor(x + 0.5) of a number, np.round(x) of an array", foreach = "for k, v in pairs(t) do … end",
+    fmt = "print(x)", System = "print(x)", std = "np.std(x)", cout = "print(x)", echo = "print(x)", puts = "print(x)",
+    super = "Base.method(self, …) calls that of another table", pass = "an empty block needs nothing in it",
     this = "a method has self", self = "a method, function t:f(), has it",
 }
+
+--- By name what a module of Python's or Julia's is here.
+aliases.modules = {
+    numpy = "np is there already, without import", jax = "np.grad, np.jit and np.vmap are there already",
+    torch = "np.nn, np.optim and np.grad are there already", tensorflow = "np.nn and np.optim are there already",
+    matplotlib = "np.plot draws, and is there already", seaborn = "np.plot draws, and is there already",
+    Plots = "np.plot draws, and is there already", pandas = "np.table has columns, and is there already",
+    scipy = "np.linalg, np.special and np.signal are there already",
+    sklearn = "np.linalg, np.nn and np.optim are there already",
+    flax = "np.nn is there already", optax = "np.optim is there already",
+    math = "Lua's math is there already, without import", os = "Lua's os is there already, without import",
+    sys = "arg has the arguments of a script, os.exit() ends it",
+    random = "np.random and math.random are there already",
+    time = "os.time() is the time of the day, os.clock() that of the CPU",
+    re = "texts have s:match, s:gsub and s:gmatch", LinearAlgebra = "np.linalg is there already",
+    Random = "np.random is there already", Statistics = "np.mean, np.std and np.quantile are there already",
+}
+
 local SHAPE = "the shape is an argument, as in np.random.normal(key, {3})"
 local SCALED = "loc + scale * np.random.normal(key, {3}) has another mean and deviation"
 
@@ -164,7 +194,7 @@ aliases.options = {
     lw = "linewidth", ls = "linestyle", ms = "markersize", mec = "edgecolor", c = "color", size = "figsize",
     labels = "tick_labels", learning_rate = "lr", unbiased = "correction", nbins = "bins",
     num = "the number of points is an argument, as in np.linspace(0, 1, 5)",
-    shape = SHAPE, loc = SCALED, scale = SCALED,
+    shape = SHAPE, loc = SCALED, scale = SCALED, mean = SCALED, std = SCALED, sigma = SCALED, mu = SCALED,
     arrowprops = "an arrow is there where xytext is", arrow = "an arrow is there where xytext is",
     static_argnums = "static, whose positions count from 1", static_argnames = "static, whose positions count from 1",
     donate_argnums = "donate, whose positions count from 1", fmt_string = "fmt", elinewidth = "linewidth",

@@ -43,6 +43,19 @@ function hints.stray(what, list)
     return ("%s has the key %s; options come behind it: %s, {%s=%s}"):format(what, shown, list_text(list), key, value)
 end
 
+--- What to say of a text that np.array is given: [[1, 2], [3, 4]] is one in Lua.
+function hints.text(text)
+    local is_list = #text <= source.LONGEST and text:find "^[%d%s%.,eE+%-%[%]]*%d[%d%s%.,eE+%-%[%]]*$"
+    local line = is_list and source.current()
+    if line and line:find("[[", 1, true) then
+        local items = text:gsub("%]%s*,%s*%[", "}, {"):gsub("[%[%]]", "")
+        return ("argument 1 (data) is a string: [[…]] is a text in Lua; lists go in braces: np.array{{%s}}")
+            :format(items)
+    end
+    return "argument 1 (data) is a string; np.frombuffer(s, {dtype=\"u8\"}) gives its bytes, tonumber(s) the number "
+        .. "that it names, np.table has columns of texts"
+end
+
 -- ---- Comparisons ----------------------------------------------------------------------------------------------------
 
 local METHODS = { ["<"] = "lt", ["<="] = "le", [">"] = "gt", [">="] = "ge", ["=="] = "eq", ["~="] = "ne" }
@@ -146,6 +159,11 @@ function hints.member(name, methods, fields)
     local changed = not there and name:match "^(.-)_$" -- x:add_(1) of PyTorch
     if changed and methods[changed] then there = ("x = x:%s(…): arrays never change"):format(changed) end
     if there then return ("%s; here it is %s"):format(text, there) end
+    local _, level = source.current()
+    if level and is_array(source.variable("self", level)) then
+        return ("%s; self is an array here: methods are called with a colon, as in model:%s(x)"):format(
+            text, (debug.getinfo(level, "n") or {}).name or "forward")
+    end
     local found = #name > 1 and suggest.name(name, { methods, fields })
     if not found then return text end
     return ("%s; did you mean %s?"):format(text, methods[found] and "x:" .. found .. "(…)" or "x." .. found)
@@ -190,6 +208,7 @@ function hints.options(name, value, known)
             :format(example(nil, known), core.describe(value), name, name)
     end
     local text = ("options must be a table such as %s, got %s"):format(example(value, known), core.describe(value))
+    if type(value) == "number" and name:find "^random%." then return text .. "; the shape is one table: {3, 4}" end
     return name == "array" and text .. "; the elements go into one table: np.array{1, 2, 3}" or text
 end
 

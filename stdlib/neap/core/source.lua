@@ -57,6 +57,16 @@ function source.line(name, number)
     return line and (line:gsub("\r$", "")) or nil
 end
 
+--- The text of a chunk, by the same name; nil: it cannot be read.
+function source.text(name)
+    if name:sub(1, 1) ~= "@" then return texts[name] or name:sub(1, 1) ~= "=" and name or nil end
+    local file = source.stamps[name:sub(2)] ~= false and io.open(name:sub(2), "rb")
+    if not file then return nil end
+    local text = file:read "*a"
+    file:close()
+    return text
+end
+
 --- A text of the same length for a string, with nothing in it that could be found.
 local function hollow(text, closed)
     local opening = text:match "^%[=*%[" or text:sub(1, 1)

@@ -13,7 +13,10 @@ local data = {}
 local function count_of(name, arrays)
     if core.is_array(arrays) then arrays = { arrays } end
     if type(arrays) ~= "table" or #arrays == 0 then
-        bad_argument(name, 1, "arrays", "an array or a table of arrays", arrays)
+        local is_named = type(arrays) == "table" and type(next(arrays)) == "string"
+        bad_argument(name, 1, "arrays", "an array or a list of arrays" .. (is_named and ", as {x, y} without names"
+            or ""),
+                     arrays)
     end
     local n
     for k = 1, #arrays do

@@ -17,7 +17,7 @@ local type, unpack = type, unpack
 -- taken meanwhile may well be a constant.
 local function warn_of_constant(name)
     core.warn(name, "the function's value does not depend on its arguments, so the gradient is 0 "
-              .. "(what :item() and :totable() read is a constant)")
+              .. "(what :item() and :totable() read is a constant; floor, round and comparisons have no slope)")
 end
 
 --- The value of a differentiated function: a 0-d float array, if `holomorphic` a complex one. `alone`: the function
