@@ -245,7 +245,7 @@ static void append_frames(lua_State *L, error_text *text) {
 
 /* Lua's messages, and those of functions that were called as methods of np, say more in slips.lua's words. */
 static void explain_message(lua_State *L, error_text *text) {
-    static const char *const known[] = {"cdata)", "attempt to ", "'for' ", "module '", "np."};
+    static const char *const known[] = {"cdata)", "attempt to ", "bad argument", "'for' ", "module '", "np."};
     bool found = false;
     for (size_t k = 0; !found && k < sizeof known / sizeof *known; k++)
         found = strstr(text->at, known[k]) != NULL;

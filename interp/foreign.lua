@@ -236,6 +236,7 @@ return {
       "Lua writes for %1 = %2, %3 do … end" },
     { "near ':'", "^%s*for%s+([%a_][%w_]*)%s*=%s*([^:,]-)%s*:%s*([^:]-)%s*$", "Lua writes for %s = %s, %s do … end" },
     { "near 'to'", "^%s*for%s+([%a_][%w_]*)%s*=%s*(.-)%s+to%s+([%w_%.#]+)", "Lua writes for %s = %s, %s do … end" },
+    { "", "%sfor%s+([%a_][%w_]*)%s+in%s+range%s*%b()%s*:", "Lua writes for %s = 0, n - 1 do … end" },
     { "", "^%s*for%s+([%a_][%w_]*)%s+in%s+range%s*%(", "Lua writes for %s = 0, n - 1 do … end" },
     { "near ':'", "^%s*for%s+([%a_][%w_]*)%s*=%s*([%w_%.#]+)%s*,%s*([%w_%.#]+)%s*:",
       "Lua writes for %s = %s, %s do … end" },

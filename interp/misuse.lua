@@ -81,6 +81,18 @@ local function text_method(message, line, level)
     return found and ("did you mean %s:%s(…)?"):format(receiver or "s", found)
 end
 
+--- s.upper(): a method of a text that is not given the text.
+local function dotted_text(message)
+    local name = message:match "bad argument #%d to '([%w_]+)'"
+    if not name or not own.string[name] then return nil end
+    local line, level = source.current()
+    if not line then return nil end
+    local receiver = line:match("([%a_][%w_]*)%s*%.%s*" .. name .. "%f[^%w_]")
+    local is_text = receiver and type(source.variable(receiver, level)) == "string"
+    if not is_text and not line:find("[\"']%s*%)%s*%.%s*" .. name) then return nil end
+    return ("methods take a colon: %s:%s(…)"):format(is_text and receiver or '("…")', name)
+end
+
 --- math.Pi, string.fmt, data.valeu: a table that has no such field, but one of a name like it.
 local function missing_field(message, line, level)
     local name = message:match "field '([%a_][%w_]*)' %(a nil value%)"
@@ -163,15 +175,14 @@ local SAMPLES = { plot = "line(x, y)", random = "normal(key, {3})", linalg = "so
                   tree = "map(f, tree)", special = "erf(x)", signal = "hann(n)", io = "load(path)" }
 
 --- np.plot(x), t(1), 2(x + 1), n(…): a value that is no function.
-local function called_value(message, line, level)
+local function called_value(message, line)
     local kind, name, what = message:match "attempt to call (%a+) '([%w_]+)' %(an? (%a+) value%)"
     if not name then
         if not message:find("attempt to call a number value", 1, true) then return nil end
         local number, behind = line:match "%f[%w_%.](%d+%.?%d*)%s*(%b())"
         return number and ("a product has a sign: %s * %s"):format(number, behind) or nil
     end
-    if kind == "field" and what == "table" and rawequal(rawget(core.np, name), source.variable("np", level + 1)
-                                                        and core.np[name]) then
+    if kind == "field" and what == "table" and type(rawget(core.np, name)) == "table" then
         if not line:find("np%s*%.%s*" .. name .. "%s*[%({\"']") then return nil end
         local sample = SAMPLES[name]
         if sample then return ("it holds functions: np.%s.%s"):format(name, sample) end
@@ -290,12 +301,14 @@ end
 
 --- The message with a remedy; nil: none is known.
 function misuse.explain(message)
+    local dotted = dotted_text(message)
+    if dotted then return ("%s; %s"):format(message, dotted) end
     if not message:find("attempt to ", 1, true) then return nil end
     local line, level = source.current()
     if not line then return nil end
     local hint = text_method(message, line, level + 1) or missing_item(message, line, level)
         or own_name(message, level) or no_file(message, line, level) or indexed_number(message, line)
-        or indexed_function(message, line) or called_value(message, line, level)
+        or indexed_function(message, line) or called_value(message, line)
         or missing_field(message, line, level + 1) or operand(message, line)
     return hint and message .. "; " .. hint or nil
 end

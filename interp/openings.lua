@@ -9,30 +9,58 @@ local tokens = require "neap.interp.tokens"
 
 local openings = {}
 
-local MOST = 2^20 -- bytes of a text that is looked at
+local MOST = 2^16 -- bytes of a text that is looked at
 
 local OPENS = { ["function"] = true, ["if"] = true, ["while"] = true, ["for"] = true, ["repeat"] = true }
 local HEADS = { ["while"] = true, ["for"] = true } -- whose do opens no block of its own
 local BRACKETS = { [")"] = "(", ["]"] = "[", ["}"] = "{" }
 
--- ---- Blocks ---------------------------------------------------------------------------------------------------------
+-- ---- What is known of each token ------------------------------------------------------------------------------------
 
---- How far the line of byte `at` is indented, and whether nothing but blanks stands before `at`.
+--- How far a line is indented that begins with the token at `at`; nil: something stands before that.
 local function indentation(text, at)
     local first = at
-    while first > 1 and text:byte(first - 1) ~= 10 do first = first - 1 end
-    local _, to = text:find("^[ \t]*", first)
-    return to - first + 1, to + 1 == at
+    while first > 1 and text:find("^[ \t]", first - 1) do first = first - 1 end
+    return (first == 1 or text:find("^[\r\n]", first - 1)) and at - first or nil
 end
 
---- The block of which, as lines are indented, the `end` is missing: an `end` that begins its line stands further left
--- than what it closes. Returns the token that opened the block, nil: none.
-local function unclosed(text, list)
-    local stack = {}
+--- Notes of each token how many brackets and blocks are open before it; whether, of a bracket that closes, its line has
+-- opened fewer; and how far its line is indented, `begins` saying whether it begins that.
+local function annotate(text, list)
+    local stack, brackets, blocks, line, column, depth = {}, 0, 0, 0, nil, {}
     for k, token in ipairs(list) do
         if k % 1000 == 0 then core.check_interrupt() end
-        local word = token.kind == "keyword" and token.text
-        local top = stack[#stack]
+        if token.line ~= line then
+            line, column, depth = token.line, indentation(text, token.from), {}
+            token.begins = column ~= nil
+        end
+        token.brackets, token.blocks, token.column = brackets, blocks, column or 0
+        local word = (token.kind == "symbol" or token.kind == "keyword") and token.text
+        if word == "(" or word == "[" or word == "{" then
+            stack[#stack + 1], brackets, depth[word] = "bracket", brackets + 1, (depth[word] or 0) + 1
+        elseif OPENS[word] or word == "do" and stack[#stack] ~= "head" then
+            stack[#stack + 1], blocks = HEADS[word] and "head" or "block", blocks + 1
+        elseif word == "do" then
+            stack[#stack] = "block"
+        elseif BRACKETS[word] or word == "end" or word == "until" then
+            local opening, top = BRACKETS[word], table.remove(stack)
+            if opening then
+                depth[opening] = (depth[opening] or 0) - 1
+                token.is_surplus = depth[opening] < 0
+            end
+            if top == "bracket" then brackets = brackets - 1 elseif top then blocks = blocks - 1 end
+        end
+    end
+end
+
+-- ---- Blocks ---------------------------------------------------------------------------------------------------------
+
+--- The block of which, as lines are indented, the `end` is missing: an `end` that begins its line stands further left
+-- than the line of what it closes. Returns the token that opened the block, nil: none.
+local function unclosed(list)
+    local stack = {}
+    for _, token in ipairs(list) do
+        local word, top = token.kind == "keyword" and token.text, stack[#stack]
         if OPENS[word] then
             stack[#stack + 1] = { token = token, is_head = HEADS[word] }
         elseif word == "do" and top and top.is_head then
@@ -40,10 +68,8 @@ local function unclosed(text, list)
         elseif word == "do" then
             stack[#stack + 1] = { token = token }
         elseif (word == "end" or word == "until") and top then
-            local column, is_first = indentation(text, token.from)
-            if is_first and token.line > top.token.line and column < indentation(text, top.token.from) then
-                return top.token
-            end
+            if token.begins and token.line > top.token.line
+                and token.column < top.token.column then return top.token end
             stack[#stack] = nil
         end
     end
@@ -60,14 +86,14 @@ local function split_elseif(list, from)
 end
 
 --- What to say of a block that is open at the end.
-local function open_block(message, text, list)
+local function open_block(message, list)
     local word, line = message:match "to close '(%a+)' at line (%d+)"
     local two = split_elseif(list, tonumber(line or 1))
     if two then
         return ("else if, as in line %d, begins a second if, with an end of its own; elseif, one word, does not")
             :format(two.line)
     end
-    local opener = unclosed(text, list)
+    local opener = unclosed(list)
     if opener and not (word == opener.text and tonumber(line) == opener.line) then
         return ("as the lines are indented, the %s of line %d has no end"):format(opener.text, opener.line)
     end
@@ -97,35 +123,32 @@ end
 
 local ENDS = { ["end"] = true, ["nil"] = true, ["true"] = true, ["false"] = true, [")"] = true, ["]"] = true,
                ["}"] = true, ["..."] = true }
+local BEGINS = { ["nil"] = true, ["true"] = true, ["false"] = true, ["not"] = true, ["function"] = true, ["#"] = true,
+                 ["{"] = true }
 
 --- Whether token k begins a value right behind another, as in {1 2}.
 local function follows_value(list, k)
     local before, token = list[k - 1], list[k]
     local ends = before.kind == "name" or before.kind == "number" or before.kind == "string" or ENDS[before.text]
-    return ends and (token.kind == "name" or token.kind == "number" or token.kind == "string") and true or false
+    local begins = token.kind == "name" or token.kind == "number" or token.kind == "string" or BEGINS[token.text]
+    return ends and begins and true or false
 end
 
---- Whether a line, up to token k, closes more brackets of the kind than it opens.
-local function is_surplus(list, k)
-    local closing = list[k].text
-    local depth = 0
-    for at = k, 1, -1 do
-        if list[at].line ~= list[k].line then break end
-        local text = list[at].kind == "symbol" and list[at].text
-        depth = depth + (text == closing and 1 or text == BRACKETS[closing] and -1 or 0)
+--- What to say of a line with more brackets of a kind that close than open, or the other way round; nil: it has none.
+local function unbalanced(list, number)
+    local depth = { ["("] = 0, ["["] = 0, ["{"] = 0 }
+    for _, token in ipairs(list) do
+        if token.line > number then break end
+        local text = token.line == number and token.kind == "symbol" and token.text
+        if depth[text] then depth[text] = depth[text] + 1 end
+        if BRACKETS[text] then depth[BRACKETS[text]] = depth[BRACKETS[text]] - 1 end
     end
-    return depth > 0
-end
-
---- The brackets that are open at token k, or the one that is closed by another kind, innermost last.
-local function open_bracket(list, k)
-    local stack = {}
-    for at = 1, k - 1 do
-        local text = list[at].kind == "symbol" and list[at].text
-        if text == "(" or text == "[" or text == "{" then stack[#stack + 1] = list[at] end
-        if BRACKETS[text] then stack[#stack] = nil end
+    for closing, opening in pairs(BRACKETS) do
+        if depth[opening] < 0 then return ("in this line a %s is missing, or a %s is too many"):format(opening,
+            closing) end
+        if depth[opening] > 0 then return ("in this line a %s is missing, or a %s is too many"):format(closing,
+            opening) end
     end
-    return stack[#stack]
 end
 
 -- ---- Hints ----------------------------------------------------------------------------------------------------------
@@ -149,7 +172,7 @@ local function long_bracket(message, text, list)
     local what = opening:find "^%-" and "comment" or "text"
     local closing = opening:gsub("[^=%[]", ""):gsub("%[", "]")
     return ("the %s that begins here is never closed: %s ends it"):format(what, closing), line,
-        ("unfinished long %s"):format(what == "text" and "string" or "comment"), list
+        ("unfinished long %s near '<eof>'"):format(what == "text" and "string" or "comment"), list
 end
 
 --- A header without its do or then, whose line has ended.
@@ -162,40 +185,57 @@ local function header(message, _, list, number)
         list[k - 1].line, ("'%s' expected at the end of the line"):format(word)
 end
 
-local function value_behind_value(message, list, number)
-    local closing = message:match "^.-'([%)}%]])' expected"
+local WORDS = { ["do"] = true, ["then"] = true, ["end"] = true, ["return"] = true, ["local"] = true, ["="] = true,
+                ["else"] = true, ["elseif"] = true, ["for"] = true, ["if"] = true, ["while"] = true }
+
+--- What is missing between two tokens: a bracket, or a comma between values.
+local function missing_between(message, list, number)
+    local closing = message:match "'([%)}%]])' expected"
     local k = closing and place_of(list, message, number, function(at)
-        return follows_value(list, at) and open_bracket(list, at) ~= nil
+        return (follows_value(list, at) or WORDS[list[at].text]) and list[at].brackets > 0
     end)
     if not k then return nil end
-    local before = list[k - 1]
+    local before, token = list[k - 1], list[k]
     if before.line < number then
         return ("a %s is missing at the end of line %d, or a comma"):format(closing, before.line)
     end
-    return ("a comma or an operator is missing before %s"):format(list[k].word)
+    if token.text == "end" and token.blocks == 0 then
+        return "this end closes nothing: one is too many"
+    end
+    if WORDS[token.text] then return ("a %s is missing before %s"):format(closing, token.word) end
+    return ("a comma or an operator is missing before %s"):format(token.word)
 end
 
-local function of_tokens(message, text, list, number)
-    if message:find("'end' expected", 1, true) and message:find("near '<eof>'", 1, true) then
-        return open_block(message, text, list)
-    end
-    if message:find "'end' expected" or message:find "'<eof>' expected" then
-        if message:find("'<eof>' expected near 'end'", 1, true) then
-            return "this end closes nothing: one is too many"
-        end
-        if place_of(list, message, number, function(k) return is_behind_return(list, k) end) then
-            return "return ends its block: an end is missing behind it, or it is do return … end"
-        end
+--- A do, a then or a comma that is missing in a line.
+local function missing_word(message)
+    local word, near = message:match "'(%a+)' expected near '(.+)'$"
+    if word == "do" or word == "then" then return ("a %s is missing before %s"):format(word, near) end
+    near = message:match "',' expected near '(.+)'$" or message:match "'=' or 'in' expected near '([%a_][%w_]*)'$"
+    return near and ("a comma is missing before %s"):format(near)
+end
+
+--- An end, or a bracket, that closes nothing; a return that is not the last statement.
+local function closed_twice(message, list, number)
+    if message:find("'<eof>' expected near 'end'", 1, true) then return "this end closes nothing: one is too many" end
+    local ends = message:find("'end' expected", 1, true) or message:find("'<eof>' expected", 1, true)
+    if ends and place_of(list, message, number, function(k) return is_behind_return(list, k) end) then
+        return "return ends its block: an end is missing behind it, or it is do return … end"
     end
     local closing = message:match "near '([%)}%]])'$"
-    if closing then
-        if place_of(list, message, number, function(k) return is_surplus(list, k) end) then
-            return ("this %s closes nothing: one is too many"):format(closing)
-        end
-        local expected = message:match "^.-'([%)}%]])' expected"
-        if expected then return ("a %s is missing before the %s"):format(expected, closing) end
+    if not closing then return nil end
+    local expected = message:match "'([%)}%]])' expected"
+    if expected then return ("a %s is missing before the %s"):format(expected, closing) end
+    if place_of(list, message, number, function(k) return list[k].is_surplus end) then
+        return ("this %s closes nothing: one is too many"):format(closing)
     end
-    return value_behind_value(message, list, number)
+end
+
+local function of_tokens(message, list, number)
+    if message:find("'end' expected", 1, true) and message:find("near '<eof>'", 1, true) then
+        return open_block(message, list)
+    end
+    return closed_twice(message, list, number) or missing_between(message, list, number) or missing_word(message)
+        or unbalanced(list, number)
 end
 
 --- What to say behind LuaJIT's message about line `number` of a text; and, where another line is to blame, that line
@@ -203,10 +243,11 @@ end
 function openings.hint(message, text, number)
     if #text > MOST then return nil end
     local list = tokens.read(text)
+    annotate(text, list)
     local hint, line, said = long_bracket(message, text, list)
     if not hint then hint, line, said = header(message, text, list, number) end
     if hint then return hint, line, said end
-    return of_tokens(message, text, list, number)
+    return of_tokens(message, list, number)
 end
 
 return openings

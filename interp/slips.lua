@@ -4,7 +4,6 @@
 local core = require "neap.core"
 local shared = require("neap.core.globals").shared
 local source = require "neap.core.source"
-local misuse = require "neap.interp.misuse"
 
 local is_array = core.is_array
 local slips = {}
@@ -174,6 +173,7 @@ end
 --- A message about cdata, a call, an operand, a loop or a variable without a value, and what is to be said in its
 -- place; nil: what it says is all.
 function slips.explain(message)
+    local misuse = require "neap.interp.misuse"
     local missing = message:find("not found:", 1, true) and misuse.module(message)
     if missing then return missing end
     if #message > source.LONGEST then return nil end

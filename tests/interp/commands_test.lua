@@ -29,7 +29,8 @@ check.test(":time waits for what the code gives and assigns", function()
                            ":time y = np.debug.sleep(x * 2, 30)",
                            "np.debug.counters().pending", ":time local z = x * 3", ":time 1 + 1", ":time",
                            ":time x +", ")", ":time for k = 1, 2 do", "end" }
-    check.equal(err, ":time: what code?; usage: :time CODE\n[10]:2: unexpected symbol near ')'\n")
+    check.equal(err, ":time: what code?; usage: :time CODE\n"
+                     .. "[10]:2: unexpected symbol near ')'; this ) closes nothing: one is too many\n")
     matches(out, "^> > > " .. TIME .. "1 kernel\n> %[1%. 1%.%]  f32%[2%]\n" .. TIME .. "%d kernels?\n> ",
             "\n> " .. TIME .. "2 kernels\n> 0\n> ", "\n> 2\n" .. TIME .. "0 kernels\n")
     local waited = out:match "\n> %S+ ms %(%S+ %S+ running, (%S+) ms waiting"
@@ -195,7 +196,8 @@ check.test(":help lists the commands; mistakes are told", function()
     matches(out, ":bench CODE\nrun code many times", ":who %[PATTERN%]\nthe variables\nOf an array")
     check.equal(err, "there is no command :tim; did you mean :time? (:help lists them)\n"
                      .. "a command is a word behind the colon, as in :help\n"
-                     .. "there is no command :xyzzy (:help lists them)\n[7]:1: '=' expected near '::'\n"
+                     .. "there is no command :xyzzy (:help lists them)\n"
+                     .. "[7]:1: '=' expected near '::'; a dot leads to a field: x.y\n"
                      .. "there is no command :q; exit, quit or Ctrl-D leaves\n")
     check.equal(select(2, out:gsub("%?NAME  ", "")), 6, "three lists")
     check.ok(out:find "\n> > 3\n> $", out)

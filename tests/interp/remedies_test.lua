@@ -94,6 +94,7 @@ local REMEDIES = {
       's = " a " print("<" .. (s:gsub("^%s+", ""):gsub("%s+$", "")) .. ">")', "<a>" },
     { 's = "abc" print(s:startswith("a"))', "s:sub(1, #start) == start",
       's = "abc" start = "a" print(s:sub(1, #start) == start)', "true" },
+    { 's = "abc" print(s.upper())', "s:upper(…)", 's = "abc" print(s:upper())', "ABC" },
     { 's = "abc" print(s:uppr())', "s:upper(…)", 's = "abc" print(s:upper())', "ABC" },
     -- MATLAB, Julia
     { "f(x) = x^2", "function f(x) return x^2 end", "function f(x) return x^2 end print(f(3))", "9" },

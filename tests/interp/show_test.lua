@@ -161,7 +161,7 @@ check.test("only what can go on goes on", function()
         { "y == 3 and\ny", "3" },
         { "y; for k = 1, 2 do\nprint(k) end", "1\n2" },
         { "if y then\nprint(y)\nend", "3" },
-        { "y )", "[15]:1: '=' expected near ')'" },
+        { "y )", "[15]:1: '=' expected near ')'; this ) closes nothing: one is too many" },
         { "--[[ a\nb ]]", "" },
         { ":time for k = 1, 2 do\nend", nil },
         { "-- a note", "" },

@@ -7,11 +7,17 @@ local source = require "neap.core.source"
 
 local failing = {}
 
-local count = 0
+local count, spent = 0, { seconds = 0 }
 
 -- It must not be taken for the user's code that has failed, so it has a name of the library's.
-local handler = loadstring("local explain = ... return function(m) return explain(m) or m end", "@neap/failing")(
-    slips.explain)
+local handler = loadstring([[
+local explain, spent = ...
+return function(message)
+    local before = os.clock()
+    message = explain(message) or message
+    spent.seconds = os.clock() - before
+    return message
+end]], "@neap/failing")(slips.explain, spent)
 
 local function first_globals()
     local globals = {}
@@ -20,13 +26,14 @@ local function first_globals()
     return globals
 end
 
---- Runs a text as a script. Returns nil if that goes well, else the message in one line, its place included; and in any
--- case what was printed, its lines joined by "|".
+--- Runs a text as a script. Returns nil if that goes well, else the message in one line, its place included; what was
+-- printed, its lines joined by "|"; and the seconds of the processor's time that the message took.
 function failing.run(text)
     count = count + 1
     local name, printed = ("=case%d"):format(count), {}
+    local before = os.clock()
     local f, problem = load(text, name)
-    if not f then return problem, "" end
+    if not f then return problem, "", os.clock() - before end
     local globals = first_globals()
     function globals.print(...)
         local texts = {}
@@ -35,7 +42,7 @@ function failing.run(text)
     end
     local ok, said = xpcall(setfenv(f, globals), handler)
     if ok then said = nil end
-    return said, table.concat(printed, "|")
+    return said and tostring(said), table.concat(printed, "|"), spent.seconds
 end
 
 --- Line and column to which a message points, as far as it shows them.
