@@ -3,6 +3,7 @@
 --
 -- That holds for scripts, -e text, the prompt, modules, and for what load and its like get. Of a text that a program
 -- gives to load, without the name of a file or one of the form "=name", the message stays LuaJIT's.
+local core = require "neap.core"
 local conditions = require "neap.interp.conditions"
 local globals = require "neap.core.globals"
 local source = require "neap.core.source"
@@ -81,6 +82,7 @@ function chunks.install()
         end
         return f
     end
+    function core.written_warning(...) return require("neap.interp.excerpt").warning(...) end
     conditions.install()
     require("neap.interp.slips").install()
     require("neap.interp.handlers").install()

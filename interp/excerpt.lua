@@ -13,6 +13,7 @@ local excerpt = {}
 
 local WIDTH, LEAST = 110, 20 -- characters of a line that are shown, at most and at least
 local MARGIN, BEFORE = 8, #"neap: "
+local BOLD = "\27[1m"
 local BLUE, RED, PLAIN = "\27[34m", "\27[31m", "\27[0m"
 
 local OPERATORS = { add = "%+", subtract = "%-", multiply = "%*", divide = "/", remainder = "%%", power = "%^",
@@ -178,10 +179,14 @@ local function source_name(file)
     if not file:find "^%.%.%." and not file:find "^%[string " then return "@" .. file end
 end
 
+local function is_interrupt(message)
+    return message == "interrupted" or message:find ": interrupted$" ~= nil
+end
+
 --- The lines to be shown under a message, each behind a newline; "" if there are none. `name` and `number` are source
 -- and line of the function that raised it, if that is known. `columns`: of the terminal that shows them; 0: none does.
 function excerpt.of(message, name, number, colour, columns)
-    if message == "interrupted" or message:find ": interrupted$" then return "" end
+    if is_interrupt(message) then return "" end
     local places, rest = split(message)
     local place = places[#places]
     if place and (#places > 1 or not name or place.line ~= number) then
@@ -196,9 +201,10 @@ function excerpt.of(message, name, number, colour, columns)
     return head .. draw(number, line, from, to, colour, columns or 0)
 end
 
---- A text whose lines break at blanks where a terminal of so many columns would break them anywhere.
-local function wrapped(text, columns)
-    local parts, column = {}, BEFORE
+--- A text whose lines break at blanks where a terminal of so many columns would break them anywhere; and the column in
+-- which it ends. `column`: the one in which it begins.
+local function wrapped(text, columns, column)
+    local parts = {}
     for blanks, piece in (text .. " "):gmatch "(%s*)(%S*)" do
         local width = columns_of(piece)
         if blanks:find("\n", 1, true) then
@@ -212,7 +218,16 @@ local function wrapped(text, columns)
         parts[#parts + 1] = piece
         column = column + width
     end
-    return (table.concat(parts):sub(1, -2))
+    return table.concat(parts):sub(1, -2), column - 1
+end
+
+--- Place and text of a message as a terminal of so many columns shows them: broken between words, the text bold where
+-- colours are wanted, so that it stands out from what the program prints. 0 columns: there is no terminal.
+local function weighed(place, text, colour, columns, column)
+    if columns == 0 then return place .. text end
+    place, column = wrapped(place, columns, column)
+    text = wrapped(text, columns, column)
+    return colour and place .. BOLD .. text .. PLAIN or place .. text
 end
 
 --- A message in which no place stands twice.
@@ -230,9 +245,17 @@ local function with_places_once(message)
 end
 
 --- The message as it is told, on a terminal of so many columns; 0: on none.
-function excerpt.plain(message, _, _, _, columns)
+function excerpt.plain(message, _, _, colour, columns)
     local text = with_places_once(message)
-    return (columns or 0) > 0 and wrapped(text, columns) or text
+    local _, rest = split(text)
+    return weighed(text:sub(1, #text - #rest), rest, colour and not is_interrupt(message), columns or 0, BEFORE)
+end
+
+--- A warning as it is told: its place, and what it says.
+function excerpt.warning(place, text)
+    local refused, terminal = os.getenv "NO_COLOR", os.getenv "TERM"
+    local colour = not (refused and refused ~= "") and terminal ~= nil and terminal ~= "dumb"
+    return weighed(place, text, colour, system.terminal(true) or 0, 0)
 end
 
 for _, f in pairs(excerpt) do jit.off(f, true) end

@@ -12,7 +12,7 @@ local function list()
     rows[#rows + 1] = { "exit, quit, Ctrl-D", "leave" }
     rows[#rows + 1] = { "_, _3, Out[3]", "the last value; that of command 3" }
     rows[#rows + 1] = { "CODE;", "a semicolon behind the code: its value is not shown" }
-    print(show.columns(rows, true))
+    print(show.help(show.columns(rows, true)))
 end
 
 --- The value of a variable of a session; of its functions' and global ones too.
@@ -36,5 +36,5 @@ commands.rows.help.run = function(rest, session)
     local row = commands.rows[rest:match "^:?(%w+)$" or rest]
     if rest == "" then return list() end
     if not row then return commands.rows["?"].run(rest, session) end
-    print(row.usage .. "\n" .. row.help .. (row.about and "\n" .. row.about or ""))
+    print(show.bold(row.usage) .. "\n" .. row.help .. (row.about and "\n" .. row.about or ""))
 end

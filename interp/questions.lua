@@ -8,7 +8,7 @@ local MOST_WIDTH = 100 -- longer lines are hard to read
 local MOST_CHUNKS = 1000 -- of the prompt, whose texts are kept for `??name`
 
 --- Shows an answer. A notebook has a function of its own in its place.
-function questions.tell(text) print(text) end
+function questions.tell(text) print(show.help(text)) end
 
 --- Tells the answer. look(name): the value of a user's variable, a global one without it.
 function questions.answer(name, source, look)

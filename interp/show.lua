@@ -20,11 +20,36 @@ function show.width()
     return system.terminal() or tonumber(os.getenv "COLUMNS") or DEFAULT_WIDTH
 end
 
---- A text in a faint colour, where colours are wanted.
-function show.faint(text)
+--- Whether colours are wanted.
+local function coloured()
     local plain = os.getenv "NO_COLOR"
-    if not system.terminal() or plain and plain ~= "" or os.getenv "TERM" == "dumb" then return text end
-    return "\27[2m" .. text .. "\27[0m"
+    return system.terminal() and not (plain and plain ~= "" or os.getenv "TERM" == "dumb")
+end
+
+--- A text in a faint colour, or in bold letters, where colours are wanted.
+function show.faint(text) return coloured() and "\27[2m" .. text .. "\27[0m" or text end
+function show.bold(text) return coloured() and "\27[1m" .. text .. "\27[0m" or text end
+
+--- A line of help with the weight of its parts. is_head: it belongs to the first lines, up to an empty one.
+local function help_line(line, is_head)
+    local name, rest = line:match "^(  [%a_][%w_%.:]*)(   *%S.*)$" -- an option; a function with what it does
+    if is_head and not name then name, rest = line:match "^(%S.-)(   *%S.*)$" end
+    if name then return show.bold(name) .. rest end
+    if is_head and line:find "^%S" or line:find "^#+ " or line:find "^%u[%w ]*:$" then return show.bold(line) end
+    local mark, code = line:match "^(  >>? )(.*)$"
+    if mark then return show.faint(mark) .. code end
+    return line:find "^  %(.*%)$" and show.faint(line) or line
+end
+
+--- Help as the terminal shows it: signatures and names bold, marks and notes faint.
+function show.help(text)
+    if not coloured() then return text end
+    local lines, is_head = {}, true
+    for line in (text .. "\n"):gmatch "([^\n]*)\n" do
+        is_head = is_head and line ~= ""
+        lines[#lines + 1] = help_line(line, is_head)
+    end
+    return table.concat(lines, "\n")
 end
 
 --- "f32[4,3]"; "f32" for an array of no axes.

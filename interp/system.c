@@ -108,10 +108,11 @@ static int system_wait_input(lua_State *L) {
     return 0;
 }
 
-/* terminal(): the columns of the terminal that standard output is; nil: it is none. */
+/* terminal(errors): the columns of the terminal that standard output is, or with `errors` stderr; nil: it is none. */
 static int system_terminal(lua_State *L) {
     struct winsize window;
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_col == 0)
+    int fd = lua_toboolean(L, 1) ? STDERR_FILENO : STDOUT_FILENO;
+    if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &window) != 0 || window.ws_col == 0)
         return 0;
     lua_pushinteger(L, window.ws_col);
     return 1;

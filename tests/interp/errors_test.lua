@@ -213,7 +213,7 @@ check.test("colours only on a terminal, and not with NO_COLOR", function()
         local terminal = process.terminal({ script }, case[1])
         check.equal(terminal:finish(), 1)
         check.equal(terminal.seen:find("\27[", 1, true) ~= nil, case[2])
-        check.ok(terminal.seen:find "^neap: [^\27\n]*\r\n", "the message has no colour: editors and tests read it")
+        check.ok(terminal.seen:find "^neap: [^\27\n]*:1: ", "the place has no weight: editors and tests read it")
     end
     local _, _, err = process.run_neap { script }
     check.ok(not err:find "\27", err)

@@ -10,7 +10,7 @@ local READY = "\27[?2004h> " -- the prompt, unlike the "> " of examples
 
 --- Types commands into one prompt of 100 columns or less; returns what is shown for each.
 local function answers(...)
-    local terminal = process.terminal({}, { XDG_STATE_HOME = state, INPUTRC = "/dev/null" })
+    local terminal = process.terminal({}, { XDG_STATE_HOME = state, INPUTRC = "/dev/null", NO_COLOR = "1" })
     terminal:expect(READY)
     local list = {}
     for k, text in ipairs { ... } do

@@ -191,6 +191,7 @@ local SCALED = "loc + scale * np.random.normal(key, {3}) has another mean and de
 aliases.options = {
     num_layers = "layers", batch_first = "time_major, which is false unless given",
     dim = "axis", dims = "axis", keepdim = "keepdims", sep = "delimiter", low = "minval", high = "maxval",
+    shuffle = "key, a key of np.random: batches in random order", seed = "key, as of np.random.key(seed)",
     lw = "linewidth", ls = "linestyle", ms = "markersize", mec = "edgecolor", c = "color", size = "figsize",
     labels = "tick_labels", learning_rate = "lr", unbiased = "correction", nbins = "bins",
     num = "the number of points is an argument, as in np.linspace(0, 1, 5)",
@@ -222,6 +223,17 @@ aliases.dtypes = {
 --- What to write here for np.PATH of another library, or the name of the same function; nil where neither is known.
 function aliases.of(path)
     return aliases.functions[path] or require("neap.peers_gen").functions[path]
+end
+
+--- What to write for a name of another library, in whichever of its modules that is: "shuffle" is random.shuffle; nil:
+-- unknown. Of several modules the first in the order of the alphabet.
+function aliases.anywhere(name)
+    local first
+    for path in pairs(aliases.functions) do
+        if path:match "[%w_]+$" == name and (not first or path < first) then first = path end
+    end
+    local option = aliases.options[name]
+    return first and aliases.functions[first] or option and (option:find " " and option or "the option " .. option)
 end
 
 local FILTERS = "np.signal has windows and spectra; np.convolve filters with given coefficients"

@@ -177,11 +177,14 @@ core.fail = fail
 local warned = {} -- by "file:line: np.name", since the script or command began
 local pending -- warnings of a trial, nil: there is none
 
+--- A warning as it is told: its place, and what it says. The executable has a function of its own in its place.
+function core.written_warning(place, text) return place .. text end
+
 local function tell_warning(site, text)
     if warned[site] then return end
     warned[site] = true
     if C.neap_process_index() > 0 then return end
-    text = ("%s: %s\n"):format(site, text)
+    text = core.written_warning(site .. ": ", text) .. "\n"
     C.neap_out_write(C.NEAP_STDERR, text, #text)
 end
 

@@ -339,13 +339,16 @@ local function search_answer(text, how)
     if why then return ("%s is of other libraries, and not here: %s"):format(text, why) end
     local list, parts = sections_of(text), {}
     if #list == 1 then return section_text(list[1]) end
-    local found = mentions(text)
+    local found, elsewhere = mentions(text), aliases.anywhere((text:gsub(" ", "_")))
     if #found > 0 then
         parts[1] = ("Functions whose help speaks of \"%s\":\n"):format(text) .. layout.list(found, how.width)
     end
     if #list > 1 then parts[#parts + 1] = "Sections of pages:\n" .. layout.places(list) end
     local name, same = near_name(text)
-    local is_far = begins_one(found, text) and name and name:sub(1, #text) ~= text
+    if elsewhere then
+        table.insert(parts, 1, ("%s is called so in other libraries; here it is %s"):format(text, elsewhere))
+    end
+    local is_far = elsewhere or begins_one(found, text) and name and name:sub(1, #text) ~= text
     if #parts == 0 or name and not same and #list == 0 and not is_far then
         table.insert(parts, 1, ("There is no help on \"%s\"%s"):format(text,
                      name and (". Did you mean %s?"):format(name) or "; ? alone tells what there is."))
