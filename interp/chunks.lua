@@ -10,6 +10,8 @@ local source = require "neap.core.source"
 local system = require "neap.interp.system"
 local chunks = {}
 
+local BYTECODE = 27 -- the first byte of a chunk that is compiled
+
 --- LuaJIT's message about a chunk that does not parse, with what to write instead. `name` is the chunk's source.
 local function explain(message, name)
     return require("neap.interp.mistakes").explain(message, name)
@@ -19,18 +21,28 @@ local function keep_stamp(path)
     source.stamps[path] = system.stamp(path) or false
 end
 
+--- Looks at a chunk of the user's that has been loaded: how it tests arrays, and what it is unlikely to mean. `text` is
+-- nil for a file, and for a chunk that is not told of.
+local function look_at(name, f, text)
+    conditions.check(f)
+    if name:find "^@" then text = source.text(name) end
+    if text and text:byte(1) ~= BYTECODE then
+        require("neap.interp.unlikely").tell(text, debug.getinfo(f, "S").short_src)
+    end
+end
+
 --- Of a chunk that C has loaded: its function, or the message. Returns what takes its place. `text` is nil for a file.
 function chunks.loaded(name, result, text)
     if text then source.keep(name, text) else keep_stamp(name:sub(2)) end
     if type(result) ~= "function" then return explain(result, name) end
-    conditions.check(result)
+    look_at(name, result, text)
     return result
 end
 
 --- The same of a function that loads: returns what it did.
 local function checked(name, f, ...)
     if f then
-        conditions.check(f)
+        look_at(type(name) == "string" and name or "", f)
         return f, ...
     end
     local message = ...

@@ -164,13 +164,13 @@ local MISTAKES = {
       .. "gives a function: np.grad(f)(x)" },
     { "np.zeros{2,-1}", "np.zeros: a shape is made of integers from 0 to 2^53, got the number -1 at axis 1" },
     { "np.zeros{1e5,1e5,1e5,1e5}", "np.zeros: the result would have more than 2^59 elements" },
-    { [[x:astype("float")]],
+    { [[y = x:astype("float")]],
       "np.astype: dtype must be one of bool, u8, u16, u32, u64, i8, i16, i32, i64, f32, f64, f16, bf16, c64, c128, got "
       .. [[the string "float"; did you mean "f32"?]] },
     { "np.float(1)", "np has no 'float'; here it is np.float32" },
-    { "x:astype(f32)", [[np.astype: argument 2 (dtype) must be a dtype name such as "f32", got nothing (nil)]],
+    { "y = x:astype(f32)", [[np.astype: argument 2 (dtype) must be a dtype name such as "f32", got nothing (nil)]],
       prompt = "the variable 'f32' has no value" },
-    { "x:reshape(2,2)", "np.reshape: shape (2, 2) has 4 elements, the array of shape (3,) has 3" },
+    { "y = x:reshape(2,2)", "np.reshape: shape (2, 2) has 4 elements, the array of shape (3,) has 3" },
     { "for k, v in ipairs(x) do end",
       "ipairs takes no array, whose elements count from 0: for k = 0, #x - 1 do local v = x[k] … end "
       .. "walks along axis 0, and x:totable() gives Lua's tables" },

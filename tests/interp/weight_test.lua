@@ -48,6 +48,8 @@ check.test("help has weight", function()
     terminal:expect("\27[2m  > " .. PLAIN .. "np.array")
     terminal:send ":help\r"
     terminal:expect(BOLD .. ":cd [PATH]" .. PLAIN)
+    terminal:expect "is not shown"
+    terminal:expect "> "
     terminal:send "\4"
     check.equal(terminal:finish(), 0)
 end)

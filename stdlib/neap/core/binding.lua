@@ -188,6 +188,9 @@ local function tell_warning(site, text)
     C.neap_out_write(C.NEAP_STDERR, text, #text)
 end
 
+--- Tells on stderr of code that has been loaded; `site`: "file:line: warning".
+core.warn_at = tell_warning
+
 --- Tells on stderr of what a script is unlikely to mean: "file:line: warning: np.name: …", once a line and name. At
 -- once: it is no effect, since it is about the code and not about a run of it. Of several processes the first tells.
 function core.warn(name, format, ...)

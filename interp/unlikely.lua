@@ -1,0 +1,195 @@
+--- unlikely.lua: what a script is unlikely to mean, though it runs: a warning when a script or module is loaded.
+--
+-- Looked for are a few phrases that mean something else in Lua than in Python or NumPy, and never what they say:
+--
+--      if a == 1 or 2 then            x.shape == {3}            not a == 1            x:at{0}:set(5)   (as a statement)
+--      for v in ipairs(t) do          {dtype=f32}               x = None
+--
+-- The text is read as tokens only where patterns find such words in it, strings and comments included.
+local core = require "neap.core"
+
+local unlikely = {}
+
+local MOST = 2^20 -- bytes of a text that is looked at
+
+-- One of these is in a text with a phrase.
+local PATTERNS = { "[=~]=%s*{", "%.shape%s*[=~]=", "%sor%s+[%d\"']", "%f[%w_]not%s+[%a_][%w_]*%s*[=~]=",
+    "dtype%s*=%s*%l",
+                   "%f[%w_]in%s+ipairs", ":at%s*{", ":at%(", ":reshape%f[^%w_]", ":astype%f[^%w_]", ":sort%f[^%w_]",
+                   ":transpose%f[^%w_]", ":clip%f[^%w_]", "%f[%w_]None%f[^%w_]", "%f[%w_]True%f[^%w_]",
+                   "%f[%w_]False%f[^%w_]", "%f[%w_]nan%f[^%w_]", "%f[%w_]NaN%f[^%w_]", "%f[%w_]inf%f[^%w_]",
+                   "%f[%w_]null%f[^%w_]" }
+
+local function set(words)
+    local found = {}
+    for word in words:gmatch "%S+" do found[word] = true end
+    return found
+end
+
+local PURE = set "reshape astype sort transpose clip"      -- methods whose result is all that they give
+local CHANGES = set "set add mul min max"                  -- of a place x:at{…}
+local VALUES = set "v value val item elem element word row"  -- names of what a loop over a list gives
+local NAMES = set "None True False nan NaN inf null"
+local BEFORE = set "; do then else repeat end until"       -- behind which a statement begins
+local CLOSES = { ["("] = ")", ["{"] = "}", ["["] = "]" }
+
+-- ---- Phrases --------------------------------------------------------------------------------------------------------
+-- f(list, k) → what to say of token k, or nil. Lists end with a token ";", so the token behind one of another text is
+-- there; `at` gives the text of one that may not be.
+
+local NEAR = 30 -- tokens before one that are looked at
+
+local function at(list, k) return list[k] and list[k].text end
+
+local function is_literal(token) return token and (token.kind == "number" or token.kind == "string") end
+
+--- Whether the chain of names that ends at token k stands behind a #.
+local function is_measured(list, k)
+    for place = k, math.max(1, k - NEAR), -1 do
+        local token = list[place]
+        if token.text == "#" then return true end
+        if token.kind ~= "name" and not token.text:find "^[%.:%[%]%(%)]$" then return false end
+    end
+    return false
+end
+
+local function compared_table(list, k)
+    if at(list, k) ~= "==" and at(list, k) ~= "~=" then return nil end
+    if at(list, k + 1) == "{" then
+        return ("a new table is %s every other value; np.array_equal(x, y) compares arrays, a loop lists"):format(
+            at(list, k) == "==" and "unlike" or "unequal to")
+    end
+    local is_shape = list[k - 1] and list[k - 1].word == "shape" and at(list, k - 2) == "."
+    if is_shape and list[k + 1].kind == "number" and not is_measured(list, k - 1) then
+        return "a shape is a table, and unlike every number; x:dim(0) and x.size are numbers"
+    end
+end
+
+local ENDS_CONDITION = set "then do"
+
+local function or_literal(list, k)
+    if at(list, k) ~= "or" or not is_literal(list[k + 1]) or not ENDS_CONDITION[at(list, k + 2)] then return nil end
+    local left = list[k - 3]
+    if at(list, k - 2) ~= "==" or not left or not is_literal(list[k - 1]) then return nil end
+    local name = left.kind == "name" and at(list, k - 4) ~= "." and left.word or "x"
+    local value = list[k + 1].word
+    return ("or %s is always true; %s == %s or %s == %s compares with both"):format(value, name, list[k - 1].word, name,
+                                                                                    value)
+end
+
+local function not_compared(list, k)
+    local operator = at(list, k + 2)
+    if at(list, k) ~= "not" or list[k + 1].kind ~= "name" or operator ~= "==" and operator ~= "~=" then return nil end
+    if not is_literal(list[k + 3]) then return nil end
+    return ("not belongs to %s alone, so this is never equal; %s %s %s is meant"):format(
+        list[k + 1].word, list[k + 1].word, operator == "==" and "~=" or "==", list[k + 3].word)
+end
+
+local function walked_values(list, k)
+    if at(list, k) ~= "for" or at(list, k + 2) ~= "in" or not list[k + 3] then return nil end
+    local name = list[k + 1].word
+    if list[k + 3].word ~= "ipairs" or not VALUES[name] then return nil end
+    return ("ipairs gives positions first, so %s is 1, 2, …; for k, %s in ipairs(t) do has the values"):format(name,
+        name)
+end
+
+--- The token behind the bracket that closes the one at k; nil: nothing closes it.
+local function behind_brackets(list, k)
+    local depth = 0
+    for place = k, #list do
+        local text = list[place].kind == "symbol" and list[place].text
+        if CLOSES[text] then depth = depth + 1 end
+        if text == ")" or text == "}" or text == "]" then depth = depth - 1 end
+        if depth == 0 then return place + 1 end
+    end
+end
+
+--- x:reshape(3, 1), x:at{0}:set(5): a statement that gives an array which nobody takes.
+local function unused_result(list, k)
+    local before, receiver = list[k - 1], list[k]
+    if receiver.kind ~= "name" or at(list, k + 1) ~= ":" then return nil end
+    local begins = not before or BEFORE[before.text] or before.line < receiver.line
+        and (before.kind == "name" or before.kind == "number" or before.kind == "string"
+            or before.text:find "^[%)}%]]$")
+    if not begins then return nil end
+    local place, method, is_place, call = k + 1, nil, false, nil
+    while at(list, place) == ":" do
+        is_place, method = method == "at", list[place + 1].word
+        local arguments = list[place + 2]
+        call = is_place and ("%s:at{…}:%s(…)"):format(receiver.word, method) or ("%s:%s(…)"):format(receiver.word,
+            method)
+        if not arguments then return nil end
+        place = CLOSES[arguments.text] and behind_brackets(list, place + 2) or arguments.kind == "string" and place + 3
+        if not place then return nil end
+    end
+    local follower = list[place]
+    local ends = follower and (follower.kind == "name" or follower.kind == "keyword" or follower.kind == "end"
+                               or follower.text == ";")
+    local is_lost = is_place and CHANGES[method] or not is_place and PURE[method]
+    if not ends or follower.text == "and" or follower.text == "or" or not is_lost then return nil end
+    return ("the result is not used, and %s stays as it is; %s = %s takes it"):format(receiver.word, receiver.word,
+        call)
+end
+
+local PHRASES = { compared_table, or_literal, not_compared, walked_values, unused_result }
+
+-- ---- Names ----------------------------------------------------------------------------------------------------------
+
+local DECLARES = set "local function for"
+
+--- Whether the name at token k is that of a variable which is read: none that is declared or assigned, and no field.
+local function is_read(list, k)
+    local before = at(list, k - 1)
+    if before == "." or before == ":" or at(list, k + 1) == "=" then return false end
+    for place = k - 1, math.max(1, k - NEAR), -1 do
+        local token = list[place]
+        if DECLARES[token.text] then return false end
+        if token.kind ~= "name" and token.text ~= "," and token.text ~= "(" then return true end
+    end
+    return true
+end
+
+--- Calls tell(line, text) for names of other languages and of dtypes that this text, and nobody else, gives no value.
+local function visit_names(list, tell)
+    local given, places = {}, {}
+    for k, token in ipairs(list) do
+        local name = token.kind == "name" and token.word
+        local is_dtype = name and core.dtype_codes[name] and list[k - 2] and list[k - 2].word == "dtype"
+            and at(list, k - 1) == "="
+        if is_dtype and not CLOSES[at(list, k + 1)] or NAMES[name] and is_read(list, k) then
+            places[name] = places[name] or token.line
+        elseif name then
+            given[name] = true -- a parameter, a variable, a field
+        end
+    end
+    local aliases = require "neap.core.aliases"
+    for name, line in pairs(places) do
+        if not given[name] and type(rawget(_G, name)) == "nil" then
+            tell(line, ("the variable '%s' has no value; %s"):format(
+                name, core.dtype_codes[name] and ('a dtype is a text: dtype="%s"'):format(name)
+                    or aliases.variables[name]))
+        end
+    end
+end
+
+--- Warns of what is unlikely in a text; `file` is what messages call the chunk.
+function unlikely.tell(text, file)
+    if #text > MOST then return end
+    local may_be = false
+    for _, pattern in ipairs(PATTERNS) do may_be = may_be or text:find(pattern) ~= nil end
+    if not may_be then return end
+    local list = require("neap.interp.tokens").read(text)
+    local function tell(line, what) core.warn_at(("%s:%d: warning"):format(file, line), what) end
+    for k = 1, #list - 1 do
+        if k % 1000 == 0 then core.check_interrupt() end
+        for _, phrase in ipairs(PHRASES) do
+            local what = phrase(list, k)
+            if what then tell(list[k].line, what) end
+        end
+    end
+    visit_names(list, tell)
+end
+
+jit.off(unlikely.tell, true)
+
+return unlikely

@@ -1,0 +1,87 @@
+--- unlikely_test.lua (release build only): what is told of code that runs, and hardly does what is meant; and that
+-- nothing is told of code like it, nor of the library and the tests.
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
+
+local BEFORE = "local a, x, t, k = 5, np.array{3, 1, 2}, {1, 2}, nil\n"
+
+-- Code, and what is told of it.
+local PHRASES = {
+    { "if a == 1 or 2 then end", "or 2 is always true; a == 1 or a == 2 compares with both" },
+    { "while a == 'x' or 'y' do break end", "or 'y' is always true; a == 'x' or a == 'y' compares with both" },
+    { "if not a == 1 then end", "not belongs to a alone, so this is never equal; a ~= 1 is meant" },
+    { "print(x.shape == {3})", "a new table is unlike every other value; np.array_equal(x, y) compares arrays, a loop "
+      .. "lists" },
+    { "print(x.shape == 3)", "a shape is a table, and unlike every number; x:dim(0) and x.size are numbers" },
+    { "x:at{0}:set(5)", "the result is not used, and x stays as it is; x = x:at{…}:set(…) takes it" },
+    { "x:sort() print(x)", "the result is not used, and x stays as it is; x = x:sort(…) takes it" },
+    { "if a then x:reshape(3, 1) end", "the result is not used, and x stays as it is; x = x:reshape(…) takes it" },
+    { "for v in ipairs(t) do end", "ipairs gives positions first, so v is 1, 2, …; for k, v in ipairs(t) do has the "
+      .. "values" },
+    { "k = np.ones({2}, {dtype=f64})", "the variable 'f64' has no value; a dtype is a text: dtype=\"f64\"" },
+    { "k = None", "the variable 'None' has no value; Lua writes nil" },
+    { "print(True)", "the variable 'True' has no value; Lua writes true" },
+    { "print(nan)", "the variable 'nan' has no value; 0 / 0 is nan" },
+}
+
+-- Code of which nothing is told.
+local FINE = [[
+local a, x, t = 5, np.array{3, 1, 2}, {1, 2}
+local b = a == 1 or 2
+if a == 1 or a == 2 or (b == 2 or nil) then a = 6 end
+if not (a == 1) and not t == false then a = 7 end
+print(#x.shape == 1, x.shape[1] == 3, t == x.shape, x.size == 3)
+x = x:at{0}:set(5)
+x = x:sort()
+local y = x
+    :reshape(3, 1)
+print(y:sort(), x:reshape(3, 1))
+t[1] = x:astype("f64")
+for k in ipairs(t) do t[k] = k end
+for k, v in ipairs(t) do t[k] = v end
+local f64, nan = "f64", 0 / 0
+print(np.ones({2}, {dtype=f64}), nan, ({None = 1}).None)
+local function inf(True) return True end
+local s = "if a == 1 or 2 then x == {} x:sort()" -- if a == 1 or 2 then x == {} x:sort()
+return inf(s)
+]]
+
+check.test("each phrase", function()
+    local lines, expected = { BEFORE:sub(1, -2) }, {}
+    for k, row in ipairs(PHRASES) do lines[k + 1] = row[1] end
+    local script = process.file(table.concat(lines, "\n") .. "\n")
+    local status, _, err = process.run_neap { script }
+    for k, row in ipairs(PHRASES) do
+        expected[k] = ("%s:%d: warning: %s"):format(script, k + 1, row[2])
+        check.ok(err:find(expected[k], 1, true), ("%s\nsays %s"):format(row[1], err))
+    end
+    check.equal({ status, select(2, err:gsub("\n", "\n")) }, { 0, #PHRASES })
+end)
+
+check.test("code that is like these", function()
+    local status, _, err = process.run_neap { process.file(FINE) }
+    check.equal({ status, err }, { 0, "" })
+end)
+
+check.test("modules are looked at when they are loaded; code at the prompt is not", function()
+    local module = process.file("local x = np.ones(2)\nx:sort()\nreturn 3\n")
+    local _, out, err = process.run_neap { "-e", ("print(dofile(%q))"):format(module) }
+    check.equal({ out, err:match "^[^\n]*" }, { "3\n", module .. ":2: warning: the result is not used, and x "
+        .. "stays as it is; x = x:sort(…) takes it" })
+    _, _, err = process.run_neap({ "-i", "--no-startup" }, "x = np.ones(2)\nx:sort()\n")
+    check.equal(err, "")
+end)
+
+check.test("nothing is told of the library, the examples and the tests", function()
+    local unlikely, core = require "neap.interp.unlikely", require "neap.core"
+    local told, warn_at = {}, core.warn_at
+    core.warn_at = function(site, text) told[#told + 1] = site .. ": " .. text end
+    local list = io.popen "ls stdlib/neap/*/*.lua interp/*.lua examples/*/*.lua tests/*/*.lua"
+    for path in list:lines() do unlikely.tell(process.read(path), path) end
+    list:close()
+    core.warn_at = warn_at
+    check.equal(told, {})
+end)
+
+process.cleanup()
+check.done()
