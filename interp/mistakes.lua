@@ -122,6 +122,7 @@ function mistakes.explain(message, name)
     local head, number = message:match "^(.-:)(%d+): "
     number = tonumber(number or nil)
     if not number then return message end
+    if name:find "%.ipynb$" then return message .. "; neap --html runs a notebook" end
     local lines = lines_of(message, name, number)
     local hint = first_of(lines, hint_of_line, message)
     if hint then return message .. "; " .. hint end

@@ -195,14 +195,27 @@ local function called_value(message, line)
     return what == "table" and ("an index stands in brackets: %s[%s]"):format(name, shown) or nil
 end
 
---- A function that calls itself, before its variable is there.
-local function own_name(message, level)
-    local name = message:match "attempt to call global '([%w_]+)' %(a nil value%)"
-    local frame = name and debug.getinfo(level + 1, "S")
+--- Of the function at `level`: it is what a local variable of this name gets, and so does not see that.
+local function unseen_name(name, level)
+    local frame = debug.getinfo(level + 1, "S")
     local line = frame and frame.linedefined > 0 and source.line(frame.source, frame.linedefined)
     if not line or #line > source.LONGEST then return nil end
     return line:find("local%s+" .. name .. "%s*=%s*function")
         and ("local function %s(…) … end sees itself"):format(name)
+end
+
+--- A function that calls itself, before its variable is there.
+local function own_name(message, level)
+    local name = message:match "attempt to call global '([%w_]+)' %(a nil value%)"
+    local hint = name and unseen_name(name, level + 1)
+    return hint
+end
+
+--- The same for the line of the user's code that runs now.
+function misuse.own_name(name)
+    local line, level = source.current()
+    local hint = line and unseen_name(name, level)
+    return hint
 end
 
 --- f = io.open(path) f:read(): there was no file.

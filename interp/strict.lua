@@ -58,6 +58,9 @@ function strict.hint(name)
         return '; ("%g"):format(n) puts values into a text, and np.printf those of arrays'
     end
     if there then return "; " .. there end
+    local own = require("neap.interp.misuse").own_name(tostring(name))
+    if own then return "; " .. own end
+    if core.dtype_codes[name] then return ('; a dtype is a text: "%s"'):format(name) end
     there = qualified(name)
     if there then return ("; did you mean %s?"):format(there) end
     return #tostring(name) >= SHORTEST and suggest.hint(name, holders) or ""

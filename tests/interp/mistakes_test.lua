@@ -169,7 +169,7 @@ local MISTAKES = {
       .. [[the string "float"; did you mean "f32"?]] },
     { "np.float(1)", "np has no 'float'; here it is np.float32" },
     { "y = x:astype(f32)", [[np.astype: argument 2 (dtype) must be a dtype name such as "f32", got nothing (nil)]],
-      prompt = "the variable 'f32' has no value" },
+      prompt = "the variable 'f32' has no value; a dtype is a text: \"f32\"" },
     { "y = x:reshape(2,2)", "np.reshape: shape (2, 2) has 4 elements, the array of shape (3,) has 3" },
     { "for k, v in ipairs(x) do end",
       "ipairs takes no array, whose elements count from 0: for k = 0, #x - 1 do local v = x[k] … end "

@@ -142,6 +142,7 @@ local function define_reduction(name, known)
         local whole = given == nil and extra == nil and core.reduce_all(op, x)
         if whole then return whole end
         local o = reduction_options(name, given, known, extra)
+        core.dtype(name, o.dtype)
         if o.dtype ~= nil then x = np.astype(x, o.dtype) end
         local mask, count = mask_of(name, x, o.axis)
         if (name == "max" or name == "min") and o.initial == nil and count == 0 then
