@@ -110,6 +110,8 @@ late("sources", "cd", { usage = ":cd [PATH]", completes = "folder",
     about = [[
 Without PATH, the home folder; with a dash, the one before. Files are then looked for there, and commands of the shell
 run there.]] })
+late("tour", "tour", { usage = ":tour [next|stop]", help = "ten minutes in steps: what to type, and what it does",
+    about = "A step is left out by :tour next; :tour alone shows it again." })
 late("look", "debug", { usage = ":debug", help = "look at the functions of the last error, and their variables" })
 late("help_commands", "help", { usage = ":help [NAME]", completes = "help",
     help = "this list; more about a command, or as ?NAME" })

@@ -18,7 +18,8 @@ local strict = require "neap.interp.strict"
 local system = require "neap.interp.system"
 local tokens = require "neap.interp.tokens"
 
--- texts: of commands that went well, for :save; `last`: of the last one; first_globals: what was there before the user.
+-- texts: of commands that went well, for :save; `last`: of the last one; first_globals: what was there before the user;
+-- after(text, session), if there is one, is called behind each command that went well.
 local repl = { texts = {}, first_globals = {} }
 
 -- What makes a chunk of an expression. The nil, which is dropped, keeps a call from being a tail call: its errors would
@@ -285,6 +286,7 @@ local function run_command(text, session)
         run_code(text, session)
         repl.texts[#repl.texts + 1] = text
     end
+    if repl.after then repl.after(text, session) end
 end
 
 --- Runs a command, or those of a transcript, and shows their values. Raises its error. `session`: the prompt's, if
