@@ -48,6 +48,13 @@ local MESSAGES = {
     "x:1: attempt to call a table value", "x:1: 'for' limit must be a number", "x:1: attempt to index local 'a' (%s)",
     "x:1: attempt to perform arithmetic on a string value", "x:1: bad argument #1 to 'max' (got cdata)",
     "x:1: attempt to call field 'shape' (a table value)", "x:1: array index: %s", "x:1: variable '%s' is not declared",
+    "x:1: 'end' expected (to close 'if' at line 1) near '<eof>'", "x:1: unfinished long comment near '<eof>'",
+    "x:1: 'do' expected near '%s'", "x:1: '}' expected (to close '{' at line 1) near '%s'",
+    "x:1: attempt to index a nil value", "x:1: attempt to index field '?' (a nil value)",
+    "x:1: attempt to index global 'x' (a number value)", "x:1: attempt to call a number value",
+    "x:1: attempt to call global 'x' (a table value)", "x:1: attempt to compare number with string",
+    "x:1: bad argument #1 to 'upper' (string expected, got no value)", "x:1: module '%s' not found:",
+    "x:1: np.sum: argument 1 must be an array or a number, got nothing (nil)",
 }
 
 local function words(size)
@@ -122,9 +129,10 @@ local function make_tools()
     require "neap.core.hints"
     local modules = {}
     for _, name in ipairs { "channels", "commands", "complete", "excerpt", "locals", "mistakes", "repl", "slips",
-                            "system", "tokens" } do
+                            "system", "tokens", "unlikely" } do
         modules[name] = require("neap.interp." .. name)
     end
+    core.warn_at = function() end
     local questions = {}
     require("neap.interp.kernel_questions").install(questions)
     local function message(text) return (pick(MESSAGES):gsub("%%s", function() return text:sub(1, 200000) end)) end
@@ -186,6 +194,7 @@ local function make_tools()
         inspect = function(text)
             questions.inspect_request(nil, { code = text, cursor_pos = random(#text + 1) - 1 })
         end,
+        unlikely = function(text) modules.unlikely.tell(text, "texts") end,
         transcript = function(text) modules.repl.readable("> " .. text:gsub("\n", "\n>> ")) end,
     }
     return tools, modules.system
