@@ -18,6 +18,7 @@
 --     interpolate np.interpolate: splines, grids
 --     mesh        np.mesh, shardings, np.shard_map, collectives
 --     nn          np.nn, np.optim, np.data
+--     stats       np.stats: distributions and tests; np.metrics
 --     tables      np.table: named columns
 --     text        characters, regular expressions and tokenizers
 --     onnx        networks in ONNX files: the format, and np.io.load_onnx's operators
@@ -140,6 +141,8 @@ for name, module in pairs {
     random = "arrays.random_stream", linalg = "arrays.linalg", fft = "arrays.fft", signal = "arrays.signal",
     memory = "arrays.memory", optimize = "optimize", integrate = "integrate", interpolate = "interpolate",
     tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data", io = "io", plot = "plot",
+    memory = "arrays.memory", tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim",
+    data = "nn.data", stats = "stats", metrics = "stats.metrics", io = "io", plot = "plot",
 } do
     parts[name] = "neap." .. module
 end

@@ -6,6 +6,7 @@ local MANY = "how many results there are is a number"
 local LONGER = "which array is longer is decided"
 local REACHES = "whether a last window reaches outside is decided"
 local WINDOWS = "the windows that divide an axis are tables of numbers"
+local FEW = "few elements have a formula of their own"
 local WEIGHTS = "which elements a place is made of is a table of numbers"
 
 return {
@@ -40,6 +41,13 @@ return {
     ["np.random.categorical"] = "whether an extent is that of the shape that is asked for is decided",
     ["np.roots"] = "a polynomial of degree 0 has no roots, which is decided",
     ["np.squeeze"] = "an axis of one element is dropped, and others are not",
+    ["np.stats.chi2_contingency"] = "a table of one degree of freedom is corrected",
+    ["np.stats.describe"] = FEW,
+    ["np.stats.kurtosis"] = FEW,
+    ["np.stats.linregress"] = FEW,
+    ["np.stats.mannwhitneyu"] = "small samples have an exact distribution",
+    ["np.stats.pearsonr"] = FEW,
+    ["np.stats.skew"] = FEW,
     ["np.unpack"] = MANY,
     ["np.unstack"] = MANY,
 }

@@ -197,20 +197,26 @@ local function are_alike(least, n, a, b, c)
            and (n < 2 or core.dtype_of(b) == dtype) and (n < 3 or core.dtype_of(c) == dtype)
 end
 
---- The n ≤ 3 arguments of np.name for a function of several ops that gives real results: operands.meet, all of one
--- dtype of floats, f32 at least (f64 for `least` "f64"), behind the name of the dtype that operands.narrow makes of the
--- result.
-function operands.floats_all(name, least, n, a, b, c)
-    if are_alike(least, n, a, b, c) then return nil, a, b, c end -- mostly
-    local values = operands.meet_list(name, n, { a, b, c })
+--- The n arguments of np.name in a list for a function of several ops that gives real results: operands.meet, all of
+-- one dtype of floats, f32 at least (f64 for `least` "f64"), behind the name of the dtype that operands.narrow makes of
+-- the result.
+function operands.floats_list(name, least, n, list)
+    local values = operands.meet_list(name, n, list)
     local dtype = met_dtype(values, n)
-    if not dtype then return nil, unpack(values, 1, n) end -- numbers alone stay weak
+    if not dtype then return nil, values end -- numbers alone stay weak
     local result = dtype.inexact and dtype.name or dtype.real
     local target = (dtype.half or result == "f32") and (least or "f32") or result
     for k = 1, n do
         if core.dtype_of(values[k]).name ~= target then values[k] = np.astype(values[k], target) end
     end
-    return result ~= target and result or nil, unpack(values, 1, n)
+    return result ~= target and result or nil, values
+end
+
+--- The same of n ≤ 3 arguments, which stand behind the name.
+function operands.floats_all(name, least, n, a, b, c)
+    if are_alike(least, n, a, b, c) then return nil, a, b, c end -- mostly
+    local narrow, values = operands.floats_list(name, least, n, { a, b, c })
+    return narrow, unpack(values, 1, n)
 end
 
 --- The squares of the sizes of elements: of complex ones the sums of both squares.

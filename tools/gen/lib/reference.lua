@@ -21,6 +21,7 @@ local FOLDERS = {
     integrate = { "integrate", "Integrals and differential equations: np.integrate" },
     interpolate = { "interpolate", "Splines and grids: np.interpolate" },
     mesh = { "mesh", "Meshes, shardings and collectives" }, nn = { "nn", "Neural networks: np.nn" },
+    stats = { "stats", "Statistics: np.stats and np.metrics" },
     tables = { "tables", "Tables: np.table" }, text = { "io", "Files: np.io" }, io = { "io", "Files: np.io" },
     plot = { "plot", "Pictures: np.plot" },
     inspect = { "inspect", "Looking inside" },
