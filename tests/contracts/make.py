@@ -1,4 +1,4 @@
-"""make.py: golden values of contracts (tests/lib/contracts.lua), by NumPy, SciPy, JAX, PyTorch and mpmath.
+"""make.py: golden values of contracts (tests/lib/contracts.lua), by NumPy, SciPy, JAX, PyTorch and others.
 
     python tests/contracts/make.py [--seed N --into FOLDER] [MODULE…]
 
@@ -28,6 +28,7 @@ import optax  # noqa: E402
 import pandas as pd  # noqa: E402
 import scipy  # noqa: E402
 import scipy.interpolate, scipy.linalg, scipy.signal, scipy.special, scipy.stats  # noqa: E401,E402,F401
+import sklearn.metrics  # noqa: E402
 
 try:
     import torch
@@ -119,7 +120,7 @@ def checksum(line):
 
 SCOPE = {"np": np, "scipy": scipy, "sp": scipy.special, "jax": jax, "jnp": jnp, "jsp": jax.scipy.special, "mp": mp,
          "torch": torch, "F": torch.nn.functional if torch else None, "T": tensor, "nn": jax.nn, "optax": optax,
-         "pd": pd}
+         "pd": pd, "metrics": sklearn.metrics}
 LIBRARIES = dict(SCOPE)
 
 
