@@ -11,6 +11,7 @@ local core = require "neap.core"
 local operands = require "neap.arrays.operands"
 local densities = require "neap.stats.densities"
 local family = require "neap.stats.family"
+local incomplete = require "neap.stats.incomplete"
 
 local np, special = core.np, core.np.special
 local INF = math.huge
@@ -24,8 +25,11 @@ end
 local function is_probability(p) return np.logical_and(np.greater_equal(p, 0), np.less_equal(p, 1)) end
 local function is_count(n) return np.logical_and(np.greater_equal(n, 0), np.equal(np.floor(n), n)) end
 
---- I(x; a, b) of np.special.betainc for counts a and b, which may be 0 where it is not asked for.
-local function beta_part(a, b, x) return special.betainc(np.maximum(a, 0.5), np.maximum(b, 0.5), x) end
+--- The probabilities that at most k of n trials succeed, and that more do; k is below n.
+local function binomial_parts(k, n, p)
+    local more, most = incomplete.beta_parts(p, 1 - p, k + 1, np.maximum(n - k, 0.5))
+    return most, more
+end
 
 --- np.stats.bernoulli, np.stats.bernoulli.pmf(k, p, {loc=0}), np.stats.bernoulli.logpmf(k, p, {loc=0}),
 -- np.stats.bernoulli.cdf(k, p, {loc=0}), np.stats.bernoulli.logcdf(k, p, {loc=0}),
@@ -52,8 +56,8 @@ define("binom", {
     valid = function(n, p) return np.logical_and(is_count(n), is_probability(p)) end,
     ends = function(n) return 0, n end,
     logpmf = function(k, n, p) return densities.log_binomial(k, n - k, p, 1 - p) end,
-    cdf = function(k, n, p) return beta_part(n - k, k + 1, 1 - p) end,
-    sf = function(k, n, p) return beta_part(k + 1, n - k, p) end,
+    cdf = function(k, n, p) return (binomial_parts(k, n, p)) end,
+    sf = function(k, n, p) return (select(2, binomial_parts(k, n, p))) end,
 })
 
 --- np.stats.geom, np.stats.geom.pmf(k, p, {loc=0}), np.stats.geom.logpmf(k, p, {loc=0}), np.stats.geom.cdf(k, p,
@@ -86,8 +90,8 @@ define("nbinom", {
     logpmf = function(k, n, p)
         return densities.log_binomial(n, k, p, 1 - p) + np.log(n / (n + k))
     end,
-    cdf = function(k, n, p) return special.betainc(n, k + 1, p) end,
-    sf = function(k, n, p) return special.betainc(k + 1, n, 1 - p) end,
+    cdf = function(k, n, p) return (incomplete.beta_parts(p, 1 - p, n, k + 1)) end,
+    sf = function(k, n, p) return (select(2, incomplete.beta_parts(p, 1 - p, n, k + 1))) end,
 })
 
 --- np.stats.poisson, np.stats.poisson.pmf(k, mu, {loc=0}), np.stats.poisson.logpmf(k, mu, {loc=0}),

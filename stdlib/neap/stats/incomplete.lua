@@ -1,9 +1,9 @@
---- inverses.lua: the inverses of the incomplete gamma and beta functions, by a Newton iteration that a bracket keeps
--- from going astray.
+--- incomplete.lua: both parts of the incomplete beta function, and the inverses of the incomplete gamma and beta
+-- functions.
 --
 -- Unknown is the logarithm of x, or of x / (1 - x): in these the logarithms of both tails of a gamma and a beta
--- distribution are concave. So an iteration on the logarithm of the smaller tail converges from each start, and from
--- one side without overshooting. All of it is f64.
+-- distribution are concave. So a Newton iteration on the logarithm of the smaller tail converges from each start, and
+-- from one side without overshooting; a bracket keeps it from going astray where a tail underflows. All of it is f64.
 
 local core = require "neap.core"
 local operands = require "neap.arrays.operands"
@@ -11,7 +11,7 @@ local densities = require "neap.stats.densities"
 
 local np = core.np
 
-local inverses = {}
+local incomplete = {}
 
 local TURNS = 100 -- at most; 5 to 10 are usual
 local NEAR = 1e-8 -- a step below which the next one is below rounding
@@ -107,7 +107,7 @@ local function smaller(p)
 end
 
 --- The quantile of probability p of the gamma distribution of shape a.
-function inverses.gamma(p, a)
+function incomplete.gamma(p, a)
     return together(function(given, shape)
         local tail, lower = smaller(given)
         return gamma_of(shape, tail, lower)
@@ -115,7 +115,7 @@ function inverses.gamma(p, a)
 end
 
 --- The number that is exceeded with probability q.
-function inverses.gamma_upper(q, a)
+function incomplete.gamma_upper(q, a)
     return together(function(given, shape)
         local tail, upper = smaller(given)
         return gamma_of(shape, tail, np.logical_not(upper))
@@ -128,6 +128,16 @@ end
 local function beta_slope(a, b, v)
     local x, y = np.sigmoid(v), np.sigmoid(-v)
     return np.exp(densities.log_beta(a, b, x, y)) * x * y
+end
+
+--- I(x; a, b) of np.special.betainc, and what is left of it to 1, for x + y = 1. The smaller one of x and y has all its
+-- digits: from it come both, but for what is left of nearly 1.
+function incomplete.beta_parts(x, y, a, b)
+    local near = np.less(x, y)
+    local first, second = np.where(near, a, b), np.where(near, b, a)
+    local part = np.special.betainc(first, second, np.minimum(x, y))
+    local rest = np.where(np.less(part, 0.999), 1 - part, np.special.betainc(second, first, np.maximum(x, y)))
+    return np.where(near, part, rest), np.where(near, rest, part)
 end
 
 --- Where an iteration for the lower tail begins: by a normal number (Abramowitz and Stegun 26.5.22) for a and b above
@@ -152,7 +162,7 @@ end
 --- The v of which the beta distribution of a and b has a part `tail`, at most 1/2, below expit(v).
 local function solve_beta(a, b, tail)
     local function f(v)
-        local part = np.special.betainc(a, b, np.sigmoid(v))
+        local part = incomplete.beta_parts(np.sigmoid(v), np.sigmoid(-v), a, b)
         return log_ratio(part, tail), beta_slope(a, b, v) / part
     end
     local v = root(f, beta_start(a, b, tail))
@@ -173,8 +183,8 @@ end
 
 --- log(x / (1 - x)) for the quantile x of probability p of the beta distribution of a and b, which have no derivative,
 -- as np.special.betainc has none.
-function inverses.beta(p, a, b)
+function incomplete.beta(p, a, b)
     return together(beta_of, p, a, b)
 end
 
-return inverses
+return incomplete
