@@ -9,7 +9,7 @@ local FILE = "tests/contracts/laws_test.lua"
 local OPTIONS = { {}, { loc = 0.5, scale = 2 } }
 local SHAPES = { { { { 5 } }, { {} }, { { 0 } } }, { { { 5 }, { 5 } }, { {}, {} }, { { 3, 1 }, { 2 } } },
                  { { { 5 }, { 5 }, { 5 } }, { { 2, 1 }, { 3 }, {} } } }
-local WHOLE = { norm = true, gamma = true, beta = true } -- those that are held in all ways
+local WHOLE = { norm = "f16 i32", gamma = "f16 i32", beta = "" } -- those that are held in all ways, further dtypes
 local NAN = 0 / 0
 
 --- The calls of a law's functions with one list of arguments.
@@ -25,6 +25,11 @@ end
 --- Floats as they are; of integers only the ends.
 local function of_floats(list)
     return function(dtype) return dtype ~= "i32" and list or nil end
+end
+
+local LIKE_GAMMA = {}
+for way in ("programs sizes mesh strided numbers"):gmatch "%S+" do
+    LIKE_GAMMA[way] = "the loop is that of np.stats.gamma.ppf, whose contract holds it"
 end
 
 --- Reasons of a contract that leaves ways to others.
@@ -55,7 +60,7 @@ local function continuous(name, parameters, x, special, more)
     local quantiles = { "p", from = 0.01, to = 0.99, special = of_floats { NAN, 0, 1, -0.5, 2, 0.5 } }
     local contract = {
         args = { { "x", from = x[1], to = x[2], special = of_floats(special) }, unpack(parameters) },
-        accepts = WHOLE[name] and "f64 f32 f16 i32" or "f64 f32",
+        accepts = "f64 f32 " .. (WHOLE[name] or ""),
         shapes = SHAPES[#parameters + 1], options = OPTIONS, call = calls(law, OF_X),
         oracle = oracle:format(name, OF_X, "x"), without = without(name),
         within = { f64 = "rel 2e-13" }, slope = 1e-5, smooth = 1,
@@ -87,15 +92,16 @@ local function continuous(name, parameters, x, special, more)
     for field, value in pairs(more or {}) do contract[field] = value end
     of("np.stats." .. name, contract)
     local inverse = {
-        args = { quantiles, unpack(parameters) }, accepts = WHOLE[name] and "f64 f16" or "f64",
+        args = { quantiles, unpack(parameters) }, accepts = name == "norm" and "f64 f16" or "f64",
         shapes = contract.shapes, options = OPTIONS,
         call = calls(law, OF_P), oracle = oracle:format(name, OF_P, "p"), within = contract.within, slope = 1e-4,
-        smooth = 1, without = without(name), first_only = contract.first_only,
+        smooth = 1, without = without(name, name == "beta" and LIKE_GAMMA), first_only = contract.first_only,
     }
     of("np.stats." .. name .. ".ppf", inverse)
-    for other in (OF_X .. " isf"):gsub(TAILS[name] and " sf" or "-", ""):gmatch "%S+" do
-        elsewhere("np.stats." .. name .. "." .. other, FILE, "the contracts of np.stats." .. name
-            .. " and its ppf call all of its functions")
+    for other in (OF_X .. " isf"):gmatch "%S+" do
+        local apart = other == "sf" and TAILS[name] or other == "logpdf" and (name == "beta" or name == "t")
+        local reason = ("the contracts of np.stats.%s and its ppf call all of its functions"):format(name)
+        if not apart then elsewhere("np.stats." .. name .. "." .. other, FILE, reason) end
     end
 end
 
@@ -190,6 +196,21 @@ for _, name in ipairs { "norm", "t", "gamma", "beta" } do
     end
     of("np.stats." .. name .. ".sf", contract)
 end
+
+--- Slopes of densities with respect to parameters, against JAX; distribution functions have none.
+local function slopes_of(name, args, points)
+    local words = name .. ".logpdf(" .. args[1][1] .. titles { unpack(args, 2) } .. ")"
+    local contract = { args = args, accepts = "f64", points = points, special = false, without = {}, options = { {} },
+                       oracle = "scipy.stats." .. words, derivative = "jax.scipy.stats." .. words,
+                       shapes = { { {}, {}, {} } }, within = { f64 = "rel 1e-12" } }
+    for way in ("special strided numbers jit programs sizes vmap mesh derivatives options"):gmatch "%S+" do
+        contract.without[way] = "the contract of np.stats." .. name .. " holds it; this is about parameters"
+    end
+    of("np.stats." .. name .. ".logpdf", contract)
+end
+slopes_of("beta", { { "x", from = 0.1, to = 0.9 }, { "a", from = 1, to = 9 }, { "b", from = 1, to = 9 } },
+          { { 0.3, 2, 3 }, { { 0.1, 0.9 }, { 0.5, 400 }, { 0.25, 44 } } })
+slopes_of("t", { { "x" }, { "df", from = 1, to = 9 } }, { { 0.5, 3 }, { -4, 0.75 }, { { 1, 9 }, { 30, 2000 } } })
 
 of("np.stats.multivariate_normal", {
     args = { "x", "mean", "root" }, accepts = "f64 f32",

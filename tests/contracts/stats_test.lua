@@ -244,37 +244,51 @@ data("np.stats.mannwhitneyu", {
                 end } },
 })
 
-local function draws(n)
-    return { make = function(random)
-        local words = { random(2 ^ 20), random(2 ^ 20) }
-        return np.array(words, { dtype = "u32" })
-    end }, n
-end
+data("np.stats.kendalltau", {
+    args = { { "x", make = tied }, "y" }, accepts = "f64 f32", shapes = { { { 9 }, { 9 } }, { { 4, 2 }, { 4, 2 } } },
+    options = { {}, { alternative = "less" }, { alternative = "greater" }, { axis = 0, method = "asymptotic" },
+                { method = "exact", free = true }, { method = "exact", alternative = "less", free = true },
+                { alternative = "greater", free = true } },
+    call = function(f, o, x, y)
+        local options = {}
+        for key, value in pairs(o) do options[key] = key ~= "free" and value or nil end
+        return f(o.free and y * np.sin(y * 9) or x, y, next(options) and options)
+    end,
+    oracle = "kendall(y * np.sin(y * 9) if 'free' in o else x, y, o)",
+    within = { f64 = "mixed 1e-12", f32 = "mixed 1e-6" }, unseen = {},
+    without = { numbers = "a number has no axis", derivatives = RANKED },
+    also = { ["equal numbers, and many"] = function()
+        local tau, p = np.stats.kendalltau(np.ones(4), np.arange(4))
+        is_nan(tau)
+        is_nan(p)
+        tau, p = np.stats.kendalltau(np.arange(40), np.arange(40))
+        check.equal(tau:item(), 1)
+        check.ok(p:item() < 1e-15, p:item())
+    end },
+    refuses = { { "too many", function()
+        np.stats.kendalltau(np.arange(40), np.arange(40), { method = "exact" })
+    end }, { "two pairs", function() np.stats.kendalltau(np.ones(1), np.ones(1)) end } },
+})
 
-local KEY = draws(1)
-KEY[1] = "key"
 local COUNT = 200
 of("np.stats.bootstrap", {
-    args = { KEY, "x", "y" }, accepts = "f64", shapes = { { { 2 }, { 8 }, { 5 } } },
+    args = { { "key", make = function(random)
+        return np.array({ random(2 ^ 20), random(2 ^ 20) }, { dtype = "u32" })
+    end }, "x", "y" },
+    accepts = "f64", shapes = { { { 2 }, { 8 }, { 5 } } },
     options = { { method = "percentile" }, { method = "basic" }, { method = "BCa" },
                 { method = "BCa", confidence_level = 0.8 } },
     call = function(f, o, key, x, y)
-        local given = { n_resamples = o.nonsense == nil and COUNT or nil }
+        local given = { n_resamples = COUNT }
         for name, value in pairs(o) do given[name] = value end
         local low, high, deviation = f(key, { x, y }, function(a, b) return a:mean() - 2 * b:mean() end, given)
-        local keys, places = np.random.split(key, 2), {}
-        for k, n in ipairs { x:dim(0), y:dim(0) } do
-            places[k] = np.random.randint(keys[k - 1], { COUNT, n }, 0, n)
-        end
-        return low, high, deviation, places[1], places[2]
+        return low, high, deviation
     end,
-    gives = { "f64", "f64", "f64", "i32", "i32" }, special = false, unseen = { n_resamples = "always 200" },
-    within = "abs 1e-12",
-    without = { values = "SciPy draws other samples: a test of its own puts those of a key there",
-                special = ALL, numbers = "samples have an axis", derivatives = "ends of intervals are chosen by rank",
-                mesh = "samples are drawn, whose places depend on the whole",
-                vmap = "keys make batches by np.random.split",
-                strided = "keys are words in order", sizes = "how many samples are drawn is a number" },
+    oracle = "bootstrapped(key, x, y, o)", special = false, unseen = { n_resamples = "200 in all" },
+    within = { f64 = "abs 1e-12" }, vmapped = { f64 = "abs 1e-12" },
+    without = { special = ALL, numbers = "samples have an axis", derivatives = "ends of intervals are chosen by rank",
+                mesh = "keys and samples are drawn whole", strided = "a key is two words in order",
+                sizes = "how many samples are drawn is a number" },
     refuses = {
         { "key", function() np.stats.bootstrap(1, np.ones(3), np.mean) end },
         { "a function", function() np.stats.bootstrap(np.random.key(0), np.ones(3), 1) end },

@@ -43,6 +43,7 @@ return {
     ["np.squeeze"] = "an axis of one element is dropped, and others are not",
     ["np.stats.chi2_contingency"] = "a table of one degree of freedom is corrected",
     ["np.stats.describe"] = FEW,
+    ["np.stats.kendalltau"] = "small samples have an exact distribution",
     ["np.stats.kurtosis"] = FEW,
     ["np.stats.linregress"] = FEW,
     ["np.stats.mannwhitneyu"] = "small samples have an exact distribution",

@@ -7,7 +7,7 @@ local core = require "neap.core"
 
 local stats = {}
 
-for _, file in ipairs { "continuous", "discrete", "vectors", "describe", "tests", "resampling" } do
+for _, file in ipairs { "continuous", "discrete", "vectors", "describe", "tests", "orders", "bootstrap" } do
     for name, value in pairs(require("neap.stats." .. file)) do stats[name] = value end
 end
 

@@ -38,6 +38,28 @@ def regressed(x, y, o):
     return [fit.slope, fit.intercept, fit.rvalue, fit.pvalue, fit.stderr, fit.intercept_stderr]
 
 
+def kendall(x, y, o):
+    """scipy.stats.kendalltau along the axis of the options, or the first."""
+    o = {k: v for k, v in o.items() if k != "free"}
+    axis = o.pop("axis", 0)
+    return tuple(scipy.stats.kendalltau(x, y, axis=axis, **o))
+
+
+def bootstrapped(key, x, y, o):
+    """scipy.stats.bootstrap of samples that are drawn as by JAX."""
+    keys = jax.random.split(jnp.asarray(key, jnp.uint32), 2)
+    a, b = (v[np.asarray(jax.random.randint(k, (200, len(v)), 0, len(v), jnp.int32))] for k, v in zip(keys, (x, y)))
+
+    def difference(u, v, axis=-1):
+        return u.mean(axis=axis) - 2 * v.mean(axis=axis)
+
+    class Drawn:
+        bootstrap_distribution = difference(a, b)
+
+    found = scipy.stats.bootstrap((x, y), difference, n_resamples=0, bootstrap_result=Drawn, vectorized=True, **o)
+    return found.confidence_interval.low, found.confidence_interval.high, found.standard_error
+
+
 def classes(score, y, p, o):
     """A score of classes of scikit-learn, which calls "none" None."""
     o = dict(o, average=None if o["average"] == "none" else o["average"])

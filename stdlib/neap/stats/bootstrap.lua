@@ -1,90 +1,13 @@
---- resampling.lua: np.stats.mannwhitneyu, by ranks, and np.stats.bootstrap, by samples that are drawn anew.
-
---- {axis}: along which axis the data lie, an integer; 0 without it
---- {alternative}: which deviations count: "two-sided", "less" or "greater"
+--- bootstrap.lua: np.stats.bootstrap: intervals of statistics, by samples that are drawn anew (B. Efron, Better
+-- bootstrap confidence intervals, 1987).
 
 local core = require "neap.core"
-local laws = require "neap.stats.continuous"
 local operands = require "neap.arrays.operands"
 local samples = require "neap.stats.samples"
-local ranks = require "neap.stats.ranks"
 
-local np, raise, bad_argument = core.np, core.raise, core.bad_argument
+local np, bad_argument = core.np, core.bad_argument
 
 local stats = {}
-
--- ---- mannwhitneyu ---------------------------------------------------------------------------------------------------
-
-local MOST_PAIRS = 1e6 -- of which the exact distribution is counted
-
---- The probabilities that U of samples of m and n elements is at least 0, 1, …, m n, if all orders are equally likely:
--- a list. How many orders have a U are the coefficients of the Gaussian binomial, the product of (1 - q^(n + i)) / (1 -
--- q^i) for i from 1 to m; low ones, which the tails are made of, are exact.
-local function exact_tails(m, n)
-    if m > n then m, n = n, m end
-    local count, most = { [0] = 1 }, m * n
-    for u = 1, most do count[u] = 0 end
-    for i = 1, m do
-        for u = most, n + i, -1 do count[u] = count[u] - count[u - n - i] end
-        for u = i, most do count[u] = count[u] + count[u - i] end
-    end
-    local half, total = math.floor(most / 2), 0
-    for u = half + 1, most do count[u] = count[most - u] end -- symmetric
-    for u = 0, most do total = total + count[u] end
-    local tails, sum = {}, 0
-    for u = 0, most do
-        sum = sum + count[u]
-        tails[most - u + 1] = sum / total
-    end
-    return tails
-end
-
---- np.stats.mannwhitneyu(x, y, {axis=0, alternative="two-sided", use_continuity=true, method="auto"}) -> statistic,
--- pvalue: whether numbers of x tend to be greater or less than those of y: U, in how many pairs x is greater (equal
--- ones count half).
---- use_continuity: false leaves out the 1/2 that a normal number is corrected by
---- method: "exact" counts orders, "asymptotic" takes U as normal, "auto" counts where a sample has at most 8 elements
--- and none are equal
---- > np.stats.mannwhitneyu(np.array{19, 22, 16, 29, 24}, np.array{20, 11, 17, 12})
--- 17.0
--- 0.11111111
-function stats.mannwhitneyu(x, y, given, extra)
-    local name = "stats.mannwhitneyu"
-    local known = { axis = true, alternative = true, use_continuity = true, method = true }
-    local o = samples.options(name, given, known, extra, 3)
-    local method = o.method == nil and "auto" or o.method
-    if method ~= "auto" and method ~= "exact" and method ~= "asymptotic" then
-        bad_argument(name, nil, "method", '"auto", "exact" or "asymptotic"', method)
-    end
-    if y == nil then bad_argument(name, 2, "y", "an array", nil) end
-    local narrow, list = samples.read(name, o.axis, { x, y })
-    x, y = np.moveaxis(list[1], o.axis, -1), np.moveaxis(list[2], o.axis, -1)
-    local m, n = samples.count(x, -1), samples.count(y, -1)
-    if m < 1 or n < 1 then raise(name, "expected two samples of one element or more, got %d and %d", m, n) end
-    local order, ties = ranks.of(np.concatenate({ x, y }, { axis = -1 }), "average")
-    local first = np.take(order, np.arange(m), { axis = -1 })
-    local u = np.sum(first, { axis = -1 }) - m * (m + 1) / 2
-    local least = m * n - u
-    local one, factor = o.alternative == "less" and least or u, 1
-    if o.alternative == "two-sided" then one, factor = np.maximum(u, least), 2 end
-    local p
-    if method ~= "exact" then
-        local variance = m * n / 12 * ((m + n + 1) - ties / ((m + n) * (m + n - 1)))
-        local off = one - m * n / 2 - (o.use_continuity == false and 0 or 0.5)
-        p = laws.norm.sf(off / np.sqrt(variance))
-    end
-    if method == "exact" or method == "auto" and math.min(m, n) <= 8 and m * n <= MOST_PAIRS then
-        if m * n > MOST_PAIRS then raise(name, "%d pairs are too many to be counted: method=\"asymptotic\"", m * n) end
-        local tails = np.array(exact_tails(m, n), { dtype = "f64" })
-        local hidden = np.isnan(one)
-        local exact = np.take(tails, np.astype(np.floor(np.where(hidden, 0, one)), "i32"))
-        exact = np.where(hidden, np.nan, exact)
-        p = p and np.where(np.greater(ties, 0), p, exact) or exact
-    end
-    return samples.results(narrow, u, np.clip(factor * p, 0, 1))
-end
-
--- ---- bootstrap ------------------------------------------------------------------------------------------------------
 
 local METHODS = { percentile = true, basic = true, BCa = true }
 
@@ -119,8 +42,7 @@ local function acceleration(data, compute)
     return cubes / (6 * squares * np.sqrt(squares))
 end
 
---- The probabilities of the distribution at which the interval of BCa ends (B. Efron, Better bootstrap confidence
--- intervals, 1987).
+--- The probabilities of the distribution at which the interval of BCa ends.
 local function corrected(level, drawn, value, data, compute)
     local below = np.mean(np.astype(np.less(drawn, value), "f64") + np.astype(np.less_equal(drawn, value), "f64"),
                           { axis = 0 })
@@ -189,11 +111,14 @@ function stats.bootstrap(key, data, statistic, given, extra)
         return compute(unpack(chosen))
     end)(unpack(places))
     local value = compute(unpack(list))
-    local low, high = (1 - level) / 2, (1 + level) / 2
-    if method == "BCa" then low, high = corrected(level, drawn, value, list, compute) end
-    local sorted, shape = np.sort(drawn, { axis = 0 }), core.shape_of(value)
-    low = own_quantile(sorted, np.broadcast_to(core.coerce(name, 4, low), shape))
-    high = own_quantile(sorted, np.broadcast_to(core.coerce(name, 4, high), shape))
+    local low, high
+    if method == "BCa" then
+        low, high = corrected(level, drawn, value, list, compute)
+    else
+        low, high = np.full_like(value, (1 - level) / 2), np.full_like(value, (1 + level) / 2)
+    end
+    local sorted = np.sort(drawn, { axis = 0 })
+    low, high = own_quantile(sorted, low), own_quantile(sorted, high)
     if method == "basic" then low, high = 2 * value - high, 2 * value - low end
     return samples.results(narrow, low, high, np.std(drawn, { axis = 0, correction = 1 }), drawn)
 end
