@@ -210,6 +210,18 @@ local function slopes_of(name, args, points)
 end
 slopes_of("beta", { { "x", from = 0.1, to = 0.9 }, { "a", from = 1, to = 9 }, { "b", from = 1, to = 9 } },
           { { 0.3, 2, 3 }, { { 0.1, 0.9 }, { 0.5, 400 }, { 0.25, 44 } } })
+check.test("np.stats.t of infinitely many degrees of freedom is normal", function()
+    local x, law, normal = np.array({ -9, 0.3, 2 }, { dtype = "f64" }), np.stats.t, np.stats.norm
+    for _, df in ipairs { 1e18, math.huge } do
+        for name, value in pairs { logpdf = x, cdf = x, sf = x, ppf = normal.cdf(x) } do
+            check.close(law[name](value, df):totable(), normal[name](value):totable(), 1e-12, name)
+        end
+    end
+    local p = np.array({ 1e-12, 0.9 }, { dtype = "f64" }) -- both formulas of quantiles meet
+    check.close((law.ppf(p, 0.999e8) / law.ppf(p, 1.001e8)):totable(), { 1, 1 }, 1e-9)
+    check.raises(function() return law.pfd end, "np.stats.t has no 'pfd'")
+end)
+
 slopes_of("t", { { "x" }, { "df", from = 1, to = 9 } }, { { 0.5, 3 }, { -4, 0.75 }, { { 1, 9 }, { 30, 2000 } } })
 
 of("np.stats.multivariate_normal", {

@@ -96,6 +96,8 @@ scored("roc_auc_score", {
 scored("roc_curve", {
     options = { {}, { drop_intermediate = false }, { pos_label = 0 } }, oracle = "metrics.roc_curve(y, s, **o)",
     waits = function() return true end,
+    refuses = { { "NaN", function() np.metrics.roc_curve(np.array { 0, 1 }, np.array { 0 / 0, 1 }) end },
+                { "no scores", function() np.metrics.roc_curve(np.zeros(0), np.zeros(0)) end } },
     without = { special = SCORED.without.special, derivatives = SCORED.without.derivatives, numbers = NO_NUMBER,
                 jit = "how many points there are is a value", programs = "how many points there are is a value",
                 vmap = "how many points there are is a value" },

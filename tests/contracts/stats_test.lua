@@ -98,6 +98,8 @@ data("np.stats.rankdata", {
         local x = np.array { { 1, NAN, 2 }, { 3, 1, 2 } }
         is_nan(np.stats.rankdata(x):min())
         check.equal(np.stats.rankdata(x, { axis = 1 })[1]:totable(), { 3, 1, 2 })
+        local wide = np.array({ 2LL ^ 53, 2LL ^ 53 + 1 }, { dtype = "i64" })
+        check.equal(np.stats.rankdata(wide):totable(), { 1, 2 })
     end },
 })
 data("np.stats.mode", {

@@ -287,6 +287,8 @@ define("f", {
     isf = function(q, m, n) return n / m * np.exp(0 - incomplete.beta(q, 0.5 * n, 0.5 * m)) end,
 })
 
+local MOST = 1e18 -- degrees of freedom from which on the t distribution is the normal one, in all digits
+local LARGE = 1e8 -- from which on its quantiles are normal ones and two terms of a correction
 local MANY = 1e4 -- degrees of freedom from which on Hill's normal number has all digits
 
 --- A normal number that is as probable to be exceeded as z is by the t distribution of df degrees of freedom (G. W.
@@ -303,6 +305,7 @@ end
 
 --- The probability of the t distribution to stay below z: the tail is half of I(df / (df + z²); df / 2, 1/2).
 local function t_cdf(z, df)
+    df = np.minimum(df, MOST)
     local many = np.greater(df, MANY)
     local n = np.where(many, 1, df)
     local ratio = np.square(np.where(many, 0, z) / np.sqrt(n))
@@ -325,8 +328,8 @@ end
 define("t", {
     parameters = { "df" }, support = REAL, inside = 0, symmetric = true,
     logpdf = function(z, df)
-        local size = np.abs(z)
-        local root = np.sqrt(df)
+        df = np.minimum(df, MOST)
+        local size, root = np.abs(z), np.sqrt(df)
         local large = np.greater(size / root, 1e8)
         local ratio = np.where(large, 1, size / root)
         local log = np.where(large, 2 * (np.log(np.where(large, size, 1)) - np.log(root)), np.log1p(ratio * ratio))
@@ -336,7 +339,12 @@ define("t", {
     ppf = function(p, df)
         local lower = np.less_equal(p, 0.5)
         local tail = np.where(lower, p, 1 - p)
-        local size = np.sqrt(df) * np.exp(-0.5 * incomplete.beta(2 * tail, 0.5 * df, 0.5 + 0 * df))
+        local large = np.greater(df, LARGE)
+        local n, m = np.where(large, 1, df), np.where(large, df, LARGE)
+        local few = np.sqrt(n) * np.exp(-0.5 * incomplete.beta(2 * tail, 0.5 * n, np.full_like(n, 0.5)))
+        local z = 0 - special.ndtri(tail) -- the expansion of Cornish and Fisher
+        local w = z * z
+        local size = np.where(large, z + z * (w + 1) / (4 * m) + z * ((5 * w + 16) * w + 3) / (96 * m * m), few)
         return np.where(lower, 0 - size, size)
     end,
 })

@@ -170,9 +170,10 @@ function stats.rankdata(x, given, extra)
         core.bad_argument(name, nil, "method", '"average", "min", "max", "dense" or "ordinal"', method)
     end
     local axis = o.axis ~= nil and core.integer(name, nil, "axis", o.axis) or nil
-    local _, list = samples.read(name, axis or 0, { x })
-    if not axis then return (ranks.of(np.ravel(list[1]), method)) end
-    return np.moveaxis(ranks.of(np.moveaxis(list[1], axis, -1), method), -1, axis)
+    samples.read(name, axis or 0, { x })
+    x = type(x) == "table" and np.array(x) or x -- 64-bit integers keep their digits
+    if not axis then return (ranks.of(np.ravel(x), method)) end
+    return np.moveaxis(ranks.of(np.moveaxis(x, axis, -1), method), -1, axis)
 end
 
 --- np.stats.mode(x, {axis=0}) -> mode, count: the most frequent element along an axis, of several the least, and how

@@ -76,6 +76,14 @@ local function where(mask, value, otherwise)
     return mask and np.where(mask, value, otherwise) or value
 end
 
+--- A distribution's table, of which reading another name is an error.
+local function closed(name, functions)
+    return setmetatable(functions, { __index = function(_, key)
+        if type(key) ~= "string" then return nil end
+        core.fail("%s", require("neap.core.hints").name("np.stats." .. name, key, { functions }))
+    end })
+end
+
 -- ---- What follows of a row ------------------------------------------------------------------------------------------
 
 --- log(part), by the other part where that is the smaller one.
@@ -165,7 +173,7 @@ function family.continuous(name, row)
     row.names = { "x", unpack(row.parameters) }
     local functions = {}
     for what, make in pairs(MAKERS) do functions[what] = make(("stats.%s.%s"):format(name, what), row, what) end
-    return functions
+    return closed(name, functions)
 end
 
 -- ---- Discrete ones --------------------------------------------------------------------------------------------------
@@ -204,7 +212,7 @@ function family.discrete(name, row)
     row.names = { "k", unpack(row.parameters) }
     local functions = {}
     for what, make in pairs(STEPS) do functions[what] = make(("stats.%s.%s"):format(name, what), row, what) end
-    return functions
+    return closed(name, functions)
 end
 
 return family

@@ -181,6 +181,7 @@ function metrics.roc_curve(y_true, y_score, given, extra)
     local positive, score, narrow = read_scores(name, y_true, y_score, o.pos_label)
     local n = samples.count(score, 0)
     if n == 0 then raise(name, "there are no scores") end
+    if np.any(np.isnan(score)):item() then raise(name, "argument 2 (y_score) has elements that are NaN") end
     local order = np.argsort(score, { descending = true })
     local sorted = np.take(score, order)
     local last = np.concatenate({ np.not_equal(np.diff(sorted), 0), np.ones({ 1 }, { dtype = "bool" }) })
