@@ -106,7 +106,6 @@ for module, names in pairs {
     ["transforms.derive"] = "vjp jvp linearize linear_transpose",
     ["transforms.grad"] = "grad value_and_grad",
     ["transforms.jacobian"] = "jacobian jacfwd jacrev hessian",
-    ["transforms.custom"] = "checkpoint custom_vjp custom_jvp",
     ["transforms.custom_root"] = "custom_root",
     ["transforms.custom"] = "checkpoint optimization_barrier custom_vjp custom_jvp",
     ["transforms.control"] = "cond switch while_loop fori_loop scan",
@@ -140,9 +139,8 @@ end
 for name, module in pairs {
     random = "arrays.random_stream", linalg = "arrays.linalg", fft = "arrays.fft", signal = "arrays.signal",
     memory = "arrays.memory", optimize = "optimize", integrate = "integrate", interpolate = "interpolate",
-    tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data", io = "io", plot = "plot",
-    memory = "arrays.memory", tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim",
-    data = "nn.data", stats = "stats", metrics = "stats.metrics", io = "io", plot = "plot",
+    tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data", stats = "stats",
+    metrics = "stats.metrics", io = "io", plot = "plot",
 } do
     parts[name] = "neap." .. module
 end
