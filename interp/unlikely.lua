@@ -3,7 +3,7 @@
 -- Looked for are a few phrases that mean something else in Lua than in Python or NumPy, and never what they say:
 --
 --      if a == 1 or 2 then            x.shape == {3}            not a == 1            x:at{0}:set(5)   (as a statement)
---      for v in ipairs(t) do          {dtype=f32}               x = None
+--      for v in ipairs(t) do          {dtype=f32}               x = None          p = opt:update(grads, state, p)
 --
 -- The text is read as tokens only where patterns find such words in it, strings and comments included.
 local core = require "neap.core"
@@ -16,7 +16,8 @@ local MOST = 2^20 -- bytes of a text that is looked at
 local PATTERNS = { "[=~]=%s*{", "%.shape%s*[=~]=", "%sor%s+[%d\"']", "%f[%w_]not%s+[%a_][%w_]*%s*[=~]=",
     "dtype%s*=%s*%l",
                    "%f[%w_]in%s+ipairs", ":at%s*{", ":at%(", ":reshape%f[^%w_]", ":astype%f[^%w_]", ":sort%f[^%w_]",
-                   ":transpose%f[^%w_]", ":clip%f[^%w_]", "%f[%w_]None%f[^%w_]", "%f[%w_]True%f[^%w_]",
+                   ":transpose%f[^%w_]", ":clip%f[^%w_]", ":update%f[^%w_]", "%f[%w_]None%f[^%w_]",
+                   "%f[%w_]True%f[^%w_]",
                    "%f[%w_]False%f[^%w_]", "%f[%w_]nan%f[^%w_]", "%f[%w_]NaN%f[^%w_]", "%f[%w_]inf%f[^%w_]",
                    "%f[%w_]null%f[^%w_]" }
 
@@ -131,7 +132,21 @@ local function unused_result(list, k)
         call)
 end
 
-local PHRASES = { compared_table, or_literal, not_compared, walked_values, unused_result }
+--- p = opt:update(grads, state, p): the state is not taken.
+local function lost_state(list, k)
+    local name = list[k].kind == "name" and at(list, k - 1) ~= "," and list[k].word
+    local is_update = name and at(list, k + 1) == "=" and at(list, k + 3) == ":" and at(list, k + 5) == "("
+        and list[k + 4].word == "update"
+    local behind = is_update and behind_brackets(list, k + 5)
+    if not behind or list[behind - 2].word ~= name or at(list, behind - 3) ~= "," then return nil end
+    local commas = 0
+    for place = k + 6, behind - 2 do commas = commas + (at(list, place) == "," and 1 or 0) end
+    if commas < 2 then return nil end
+    return ("an optimizer gives its state too, which is lost here: %s, state = %s:update(grads, state, %s)"):format(
+        name, list[k + 2].word, name)
+end
+
+local PHRASES = { compared_table, or_literal, not_compared, walked_values, unused_result, lost_state }
 
 -- ---- Names ----------------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,8 @@ local PHRASES = {
     { "if a then x:reshape(3, 1) end", "the result is not used, and x stays as it is; x = x:reshape(…) takes it" },
     { "for v in ipairs(t) do end", "ipairs gives positions first, so v is 1, 2, …; for k, v in ipairs(t) do has the "
       .. "values" },
+    { "if k then x = t:update(a, k, x) end", "an optimizer gives its state too, which is lost here: x, state = "
+      .. "t:update(grads, state, x)" },
     { "k = np.ones({2}, {dtype=f64})", "the variable 'f64' has no value; a dtype is a text: dtype=\"f64\"" },
     { "k = None", "the variable 'None' has no value; Lua writes nil" },
     { "print(True)", "the variable 'True' has no value; Lua writes true" },
@@ -43,7 +45,10 @@ local f64, nan = "f64", 0 / 0
 print(np.ones({2}, {dtype=f64}), nan, ({None = 1}).None)
 local function inf(True) return True end
 local s = "if a == 1 or 2 then x == {} x:sort()" -- if a == 1 or 2 then x == {} x:sort()
-return inf(s)
+local opt = np.optim.adam{lr=0.1}
+local state = opt:init(y)
+y, state = opt:update(y, state, y)
+return inf(s), state
 ]]
 
 check.test("each phrase", function()
