@@ -1,7 +1,6 @@
 --- contract_fixed.lua: functions whose programs do not follow all declared sizes (tests/lib/contract_sizes.lua), and
 -- why: what they decide is another program, or a number of results, or is not written for sizes.
 local COLLECTIVE = "which member sends to which is a table of numbers"
-local FEW = "two and three points have formulas of their own, which is decided"
 local MANY = "how many results there are is a number"
 local LONGER = "which array is longer is decided"
 local REACHES = "whether a last window reaches outside is decided"

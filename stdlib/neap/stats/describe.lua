@@ -118,7 +118,10 @@ end
 -- 0.13081203
 function stats.entropy(pk, qk, given, extra)
     local name = "stats.entropy"
-    if type(qk) == "table" and getmetatable(qk) == nil and qk[1] == nil then qk, given, extra = nil, qk, given end
+    if type(qk) == "table" and getmetatable(qk) == nil and qk[1] == nil then
+        if extra == nil then extra = given end
+        qk, given = nil, qk
+    end
     local o = samples.options(name, given, { axis = true, base = true }, extra, 3)
     if o.base ~= nil and not (type(o.base) == "number" and o.base > 0 and o.base ~= 1) then
         core.bad_argument(name, nil, "base", "a number above 0 that is not 1", o.base)
