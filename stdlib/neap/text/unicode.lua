@@ -8,6 +8,8 @@ local unicode = {}
 
 -- ---- UTF-8 ----------------------------------------------------------------------------------------------------------
 
+local REPLACEMENT = 0xFFFD -- of bytes that begin no code point, or end in the middle of one
+
 --- The code points of a text in UTF-8.
 function unicode.codes(text)
     local codes, n, at, size = {}, 0, 1, #text
@@ -16,14 +18,17 @@ function unicode.codes(text)
         local code
         if a < 0x80 then
             code, at = a, at + 1
+        elseif a < 0xC0 then
+            code, at = REPLACEMENT, at + 1
         elseif a < 0xE0 then
-            code, at = (a - 0xC0) * 64 + text:byte(at + 1) - 0x80, at + 2
+            local b = text:byte(at + 1)
+            code, at = b and (a - 0xC0) * 64 + b - 0x80 or REPLACEMENT, at + 2
         elseif a < 0xF0 then
             local b, c = text:byte(at + 1, at + 2)
-            code, at = ((a - 0xE0) * 64 + b - 0x80) * 64 + c - 0x80, at + 3
+            code, at = c and ((a - 0xE0) * 64 + b - 0x80) * 64 + c - 0x80 or REPLACEMENT, at + 3
         else
             local b, c, d = text:byte(at + 1, at + 3)
-            code, at = (((a - 0xF0) * 64 + b - 0x80) * 64 + c - 0x80) * 64 + d - 0x80, at + 4
+            code, at = d and (((a - 0xF0) * 64 + b - 0x80) * 64 + c - 0x80) * 64 + d - 0x80 or REPLACEMENT, at + 4
         end
         n = n + 1
         codes[n] = code
