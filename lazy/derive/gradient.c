@@ -220,11 +220,11 @@ static int tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *
     neap_node **given = nodes + nresults, **aliases = given + nresults, **cotangents = aliases + n;
     int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
     if (status == 0)
-        status = graph_lookup_all(ctx, nresults, results, nodes);
+        status = graph_lookup_all(ctx, false, nresults, results, nodes);
     if (status == 0 && seeds)
-        status = graph_lookup_all(ctx, nresults, seeds, given);
+        status = graph_lookup_all(ctx, true, nresults, seeds, given);
     if (status == 0)
-        status = graph_lookup_all(ctx, n, wrt, aliases);
+        status = graph_lookup_all(ctx, false, n, wrt, aliases);
     if (status == 0)
         status = derive_tape_gradient(ctx, level, nresults, nodes, seeds ? given : NULL, n, aliases, cotangents);
     if (status == 0)

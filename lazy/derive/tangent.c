@@ -251,11 +251,11 @@ static int tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *wrt, con
     neap_node **given = nodes + n, **values = given + n, **made = values + nresults;
     int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for tangents");
     if (status == 0)
-        status = graph_lookup_all(ctx, n, wrt, nodes);
+        status = graph_lookup_all(ctx, false, n, wrt, nodes);
     if (status == 0)
-        status = graph_lookup_all(ctx, n, tangents, given);
+        status = graph_lookup_all(ctx, true, n, tangents, given);
     if (status == 0)
-        status = graph_lookup_all(ctx, nresults, results, values);
+        status = graph_lookup_all(ctx, false, nresults, results, values);
     if (status == 0)
         status = derive_tape_tangent(ctx, level, n, nodes, given, nresults, values, made);
     if (status == 0)

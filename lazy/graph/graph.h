@@ -26,8 +26,8 @@ neap_node *graph_tombstone(neap_ctx *ctx, const neap_node *node);
 void graph_bury(neap_ctx *ctx, neap_node *node, neap_node *gone);
 /* Gives the node an id (takes over the caller's reference; if it has an id, drops it). Returns a status. */
 int graph_publish(neap_ctx *ctx, neap_node *node, int32_t *out);
-/* The nodes for n ids; NULL for id 0. */
-int graph_lookup_all(neap_ctx *ctx, int n, const int32_t *ids, neap_node **nodes);
+/* The nodes for n ids. misses: they may be 0, which gives NULL. */
+int graph_lookup_all(neap_ctx *ctx, bool misses, int n, const int32_t *ids, neap_node **nodes);
 /* graph_publish of n nodes (takes over the references), all of them or none. */
 int graph_publish_all(neap_ctx *ctx, int n, neap_node *const *nodes, int32_t *out);
 void graph_node_info(neap_node *node, neap_info *out);

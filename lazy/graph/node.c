@@ -317,10 +317,11 @@ int graph_publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
     return 0;
 }
 
-int graph_lookup_all(neap_ctx *ctx, int n, const int32_t *ids, neap_node **nodes) {
+int graph_lookup_all(neap_ctx *ctx, bool misses, int n, const int32_t *ids, neap_node **nodes) {
     for (int k = 0; k < n; k++) {
-        nodes[k] = ids[k] ? graph_lookup(ctx, ids[k]) : NULL;
-        if (ids[k] && !nodes[k])
+        bool missing = misses && !ids[k];
+        nodes[k] = missing ? NULL : graph_lookup(ctx, ids[k]);
+        if (!missing && !nodes[k])
             return neap_error_code();
     }
     return 0;

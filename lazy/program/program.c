@@ -519,8 +519,8 @@ static int trace_input(neap_ctx *ctx, int level, const int64_t *facts, int ndim,
 
 static int trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **out) {
     neap_node **nodes = malloc((size_t)n * sizeof *nodes + 1);
-    int status =
-        nodes ? graph_lookup_all(ctx, n, outputs, nodes) : neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    int status = nodes ? graph_lookup_all(ctx, false, n, outputs, nodes)
+                       : neap_error(NEAP_E_MEMORY, "out of memory for a program");
     if (status == 0)
         status = program_trace_end(ctx, level, n, nodes, out);
     free(nodes);
