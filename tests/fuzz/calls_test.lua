@@ -33,7 +33,8 @@ local function pick(list) return list[random(#list)] end
 -- with an iterator that always answers, what asks at the prompt.
 local skipped = { ["np.printf"] = true, ["np.debug.print"] = true, ["np.debug.memory_limit"] = true,
                   ["np.debug.limits"] = true, ["np.debug.hold"] = true, ["np.debug.kernels"] = true,
-                  ["np.fromiter"] = true, ["np.breakpoint"] = true }
+                  ["np.debug.nans"] = true, ["np.debug.jit"] = true, ["np.fromiter"] = true,
+                  ["np.breakpoint"] = true }
 
 -- What the help knows, every public function, and every method of arrays; not the helpers of the library's own files.
 local targets = {}

@@ -27,7 +27,7 @@ end
 --- Data of np.NAME, a list, as arrays of f64 that have an axis, behind the dtype of results where it is another one.
 function samples.read(name, axis, list)
     local given = {}
-    for k = 1, #list do
+    for k = 1, math.max(#list, 1) do
         given[k] = list[k]
         if given[k] == nil then core.bad_argument(name, k, "data", "an array", nil) end
     end
