@@ -181,17 +181,6 @@ static void receive_requests(int channel) {
     }
 }
 
-/* Who subscribes says so to an XPUB socket: a byte 1 and the topic. */
-static void welcome_subscribers(void) {
-    kernel_message *message;
-    while ((message = receive_message(KERNEL_IOPUB)) != NULL) {
-        const kernel_part *part = &message->parts[0];
-        if (part->bytes > 0 && part->at[0] == 1 && !kernel_queue_welcome(part->at + 1, part->bytes - 1))
-            kernel_complain("iopub: there is no memory to welcome a client");
-        kernel_message_free(message);
-    }
-}
-
 /* ---- Sending ----------------------------------------------------------------------------------------------------- */
 
 static void set_option(int channel, int option, int value) {
@@ -216,6 +205,24 @@ static bool send_message(const kernel_message *message) {
     return true;
 }
 
+/* Who subscribes says so to an XPUB socket: a byte 1 and the topic. The welcome goes before what is queued, of which a
+ * client would else get messages in front of it. */
+static void welcome_subscribers(void) {
+    kernel_message *message;
+    while ((message = receive_message(KERNEL_IOPUB)) != NULL) {
+        const kernel_part *part = &message->parts[0];
+        bool comes = part->bytes > 0 && part->at[0] == 1;
+        kernel_message *welcome = comes ? kernel_welcome(part->at + 1, part->bytes - 1) : NULL;
+        if (comes && !welcome)
+            kernel_complain("iopub: there is no memory to welcome a client");
+        if (welcome && send_message(welcome))
+            kernel_message_free(welcome);
+        else if (welcome)
+            kernel_queue_to_send(welcome);
+        kernel_message_free(message);
+    }
+}
+
 /* A client does not read. The patience with it over, the message is sent to those alone who have room. From then on the
  * socket leaves out who had none, until it reads: the others are waited for as before. False: it is waited for yet. */
 static bool send_past_blocked(const kernel_message *message) {
@@ -234,6 +241,7 @@ static bool send_past_blocked(const kernel_message *message) {
 static void send_queued(void) {
     kernel_message *message;
     while ((message = kernel_queue_first()) != NULL) {
+        welcome_subscribers();
         if (!send_message(message) && !send_past_blocked(message))
             return;
         io.blocked = 0;

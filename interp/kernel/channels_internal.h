@@ -25,8 +25,9 @@ size_t kernel_queue_kept(void); /* bytes to send */
 void kernel_session_set(const char *session, neap_waker *to_user, neap_waker *to_thread);
 /* A message on iopub with this parent, made and queued. */
 bool kernel_queue_published(const char *type, kernel_part parent, kernel_part metadata, kernel_part content);
-/* What a client gets that has just subscribed to a topic: it knows then that it will miss nothing. */
-bool kernel_queue_welcome(const char *topic, size_t bytes);
+/* What a client gets that has just subscribed to a topic: it knows then that it will miss nothing. OWNED; NULL: there
+ * is no memory. */
+kernel_message *kernel_welcome(const char *topic, size_t bytes);
 /* The same as kernel_queue_published with the parent of a source. */
 bool kernel_queue_from_source(const char *type, uint32_t source, kernel_part metadata, kernel_part content);
 

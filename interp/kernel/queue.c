@@ -166,9 +166,9 @@ static void add_header(kernel_text *text, const char *type) {
     kernel_text_put(text, line);
 }
 
-/* Completes a message to which its identities were added, and queues it. TAKES it. */
-static bool queue_made(kernel_message *message, const char *type, kernel_part parent, kernel_part metadata,
-                       kernel_part content) {
+/* Completes a message to which its identities were added. False: there is no memory. */
+static bool complete(kernel_message *message, const char *type, kernel_part parent, kernel_part metadata,
+                     kernel_part content) {
     kernel_text header = {0};
     add_header(&header, type);
     kernel_part parts[KERNEL_SIGNED] = {[KERNEL_HEADER] = {header.at, header.used},
@@ -177,6 +177,13 @@ static bool queue_made(kernel_message *message, const char *type, kernel_part pa
                                         [KERNEL_CONTENT] = content};
     bool good = !header.lost && kernel_message_build(message, parts);
     free(header.at);
+    return good;
+}
+
+/* The same, and queues it. TAKES it. */
+static bool queue_made(kernel_message *message, const char *type, kernel_part parent, kernel_part metadata,
+                       kernel_part content) {
+    bool good = complete(message, type, parent, metadata, content);
     if (good)
         kernel_queue_to_send(message);
     else
@@ -205,20 +212,19 @@ bool kernel_queue_published(const char *type, kernel_part parent, kernel_part me
     return queue_made(made, type, parent, metadata, content);
 }
 
-bool kernel_queue_welcome(const char *topic, size_t bytes) {
+kernel_message *kernel_welcome(const char *topic, size_t bytes) {
     kernel_text content = {0};
     kernel_message *made = kernel_message_new(KERNEL_IOPUB);
     kernel_text_put(&content, "{\"subscription\":\"");
     kernel_text_quote(&content, topic, bytes);
     kernel_text_put(&content, "\"}");
     kernel_part none = {"{}", 2}, text = {content.at, content.used};
-    bool good = made && !content.lost && kernel_message_add(made, topic, bytes);
-    if (good)
-        good = queue_made(made, "iopub_welcome", none, none, text);
-    else
+    bool good = made && !content.lost && kernel_message_add(made, topic, bytes) &&
+                complete(made, "iopub_welcome", none, none, text);
+    if (!good)
         kernel_message_free(made);
     free(content.at);
-    return good;
+    return good ? made : NULL;
 }
 
 bool kernel_publish(const kernel_message *request, const char *type, kernel_part metadata, kernel_part content) {
