@@ -261,7 +261,7 @@ transform("np.map", {
 
 transform("np.jit", {
     accepts = "floats ints complex", gives = "same",
-    options = { {}, { static = {} }, { donate = {} }, { device = "cpu:0" } },
+    options = { {}, { static = {} }, { donate = {} }, { keep = { 1 } }, { device = "cpu:0" } },
     unseen = { sizes = "declared sizes are in tests/lazy/sizes_test.lua" },
     call = function(jit, o, x, y) return jit(function(a, b) return a * b + a, a - b end, o)(x, y) end,
     oracle = "(x * y + x, x - y)",
