@@ -30,7 +30,7 @@ static neap_program *outer(neap_ctx *ctx, neap_program *inner, int whole) {
     CHECK_EQ(neap_trace_begin(ctx, 1, &level), 0);
     CHECK_EQ(neap_trace_input(ctx, level, NEAP_DTYPE_F32, 0, -1, 0, 0, NULL, &x), 0);
     CHECK_EQ(neap_control_push(ctx, &call, 1, &x, &ids[0]), 0);
-    CHECK_EQ(graph_lookup_all(ctx, 1, &ids[0], &part), 0);
+    CHECK_EQ(graph_lookup_all(ctx, false, 1, &ids[0], &part), 0);
     neap_node *read = part->in[0];
     graph_retain(read);
     CHECK_EQ(graph_publish_all(ctx, 1, &read, &block), 0);
