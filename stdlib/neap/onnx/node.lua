@@ -176,6 +176,7 @@ function methods:sliced(dims, starts, ends, axes, steps)
             from[axis] = bound(starts[k], n, 0, n - 1)
             shape[axis] = math.max(math.ceil((from[axis] - bound(ends[k], n, -1, n - 1)) / -by), 0)
         end
+        if core.is_same(n, 0) then from[axis], shape[axis], by = 0, 0, 1 end
         step[axis] = by
     end
     return from, shape, step
