@@ -14,6 +14,9 @@ local USUAL = ("%d,%d"):format(seeds.first, seeds.first + COUNT - 1)
 local FROM, TO = (os.getenv "NEAP_TEST_SEEDS" or USUAL):match "(%d+),(%d+)"
 local PLACES = { { 5, 4 }, { 1, 1 }, { 2, 3 }, { 3, 2 }, { 7, 7 }, { 4, 9 }, { 12, 1 }, { 1, 6 }, { 6, 6 }, { 17, 5 } }
 
+-- Some functions are drawn with products of products of extents: one of millions wanted 25 GiB.
+np.debug.memory_limit(2 ^ 30)
+
 --- Dtype, shape and elements, as a text; NaN as one.
 local function bits(x)
     local parts = { x.dtype, table.concat(x.shape, ",") }
@@ -46,7 +49,7 @@ local function try(seed, levels)
         local arguments = sized_programs.arguments(seed, place[1], place[2])
         local got = outcome(program, arguments)
         local want, problem = outcome(direct, arguments)
-        if got == nil then
+        if got == nil or tostring(problem):find("out of memory", 1, true) then
             counts.refused = counts.refused + 1
         elseif got ~= want then
             error(("seed %d at n = %d, m = %d: %s\n  got  %s\n  want %s"):format(seed, place[1], place[2], text, got,
