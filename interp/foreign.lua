@@ -98,10 +98,9 @@ end
 
 --- [1 2; 3 4]: a matrix of numbers, as MATLAB and Julia have it; [x for x in t].
 local function list_hint(inside)
-    local variable = inside:match "%sfor%s+([%a_][%w_]*)%s+in%s"
-    if variable then
-        return ("Lua has no comprehensions: t = {} for k = 1, n do t[k] = … end fills a table, and np.arange(n) * 2 is "
-                .. "an array"):format(variable)
+    if inside:find "%sfor%s+[%a_][%w_]*%s+in%s" then
+        return "Lua has no comprehensions: t = {} for k = 1, n do t[k] = … end fills a table, and np.arange(n) * 2 is "
+            .. "an array"
     end
     if inside:find "^[%s%d%.,;eE+%-]+$" and inside:find "[%d%.][%s;]+[%d%.%-]" and not inside:find "," then
         local rows = {}

@@ -92,6 +92,8 @@ NEAP_API neap_program *neap_form_program(neap_form *form, int32_t number);
 /* Bytes that all entries of the context may take (0: as at the start), and those that they take. */
 NEAP_API void neap_jit_limit(neap_ctx *ctx, int64_t bytes);
 NEAP_API int64_t neap_jit_bytes(neap_ctx *ctx);
+/* Frees what programs keep for arguments that stay the same (NEAP_LEAF_KEPT). The next calls compute it again. */
+NEAP_API void neap_kept_forget(neap_ctx *ctx);
 /* Forgets the entries of all jitted functions of a context, and all its plans. */
 NEAP_API void neap_caches_clear(neap_ctx *ctx);
 

@@ -324,7 +324,7 @@ void engine_conv_plainly(bool plainly) {
 }
 
 /* oneDNN copies the kernel to a layout of its own in each call, and describes what it does: that is most of the work of
- * few places, and up to FEW_PLACES products took 0.08 to 1.0 of its time. In groups of at least GROUP_CHANNELS channels
+ * few places, and up to FEW_PLACES products took 0.08 to 1.1 of its time. In groups of at least GROUP_CHANNELS channels
  * products took 0.3 to 0.9 of its time where a kernel has one place. */
 bool engine_conv_by_products(neap_convolution_kind kind, const neap_convolution *a) {
     double places = (double)a->batch * (double)product_of_extents(a->ndim, a->out);

@@ -342,11 +342,6 @@ void program_exchange_plan(neap_program *program, program_planned *with) {
     EXCHANGE(program->lends, with->lends);
 }
 
-static int keep_nodes(neap_program *program, int64_t n, neap_node *const *inputs) {
-    return plan_keep_new(program->plan, program->region.at, n, inputs, program->root_slots.n, program->root_slots.at,
-                         &program->keeping);
-}
-
 int program_keep(neap_program *program, int64_t n, const int32_t *inputs) {
     neap_program *runs = program->meshed ? program->lowered->program : program;
     lazy_nodes kept = {0};
@@ -358,12 +353,13 @@ int program_keep(neap_program *program, int64_t n, const int32_t *inputs) {
             status = lazy_push(&kept, runs->inputs.at[b]);
     }
     if (status == 0)
-        status = keep_nodes(runs, kept.n, kept.at);
+        status = plan_keep_new(runs->plan, runs->region.at, kept.n, kept.at, runs->root_slots.n, runs->root_slots.at,
+                               &runs->keeping);
     lazy_vector_free(&kept);
     return status;
 }
 
-void program_forget_kept(neap_ctx *ctx) {
+void neap_kept_forget(neap_ctx *ctx) {
     for (neap_program *program = ctx->programs.first; program; program = program->next)
         plan_keep_forget(program->keeping);
 }

@@ -59,8 +59,6 @@ int program_plan(neap_program *program);
 /* Of a program that has its plan: these n inputs (positions) are kept, as long as the arrays are the same what is
  * computed of them alone is computed once (plan/keep.h). */
 int program_keep(neap_program *program, int64_t n, const int32_t *inputs);
-/* Frees what programs have kept. */
-void program_forget_kept(neap_ctx *ctx);
 /* Gives a program this in place of what it has, which is there then. */
 void program_exchange_plan(neap_program *program, program_planned *with);
 void program_planned_free(neap_ctx *ctx, program_planned *planned);

@@ -268,8 +268,6 @@ int program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *in
         status = run_with(&run, donation, outputs);
     if (opened)
         program_donation_close(ctx, inputs, donation, status == 0 || run.begun);
-    if (status == NEAP_E_MEMORY)
-        program_forget_kept(ctx);
     bool given = opened && donation->nslots > 0 && run.begun; /* it may be overwritten: the call cannot be repeated */
     return program_fail_for_good(status, run.next_effect > 0 || given);
 }

@@ -301,6 +301,7 @@ local function attempt(rc, try)
             rc = pump(try)
         elseif rc == E_MEMORY and not collected then
             collected = true
+            C.neap_kept_forget(ctx)
             reclaim()
             await_work(in_flight)
             rc = try()
