@@ -214,6 +214,23 @@ static const int32_t *output_extents(const neap_transcript *t, int32_t program, 
     return value ? t->values.at[value].extents : NULL;
 }
 
+/* The extent of the new axis along which a loop stacks what its turns give: a size that the call was given; else the
+ * first axis of the operands that the turns take apart, which have an axis more than the body's inputs have; 0: it is
+ * the same for all sizes. */
+static int32_t find_turns(const neap_transcript *t, const sizes_entry *entry, const found_extents *axis) {
+    const graph_note *note = &entry->note;
+    const neap_program *body = t->programs.at[entry->programs[0]].program;
+    for (int k = 0; k < entry->nsized; k++)
+        if (fits(axis, 0, &t->exprs.at[entry->sized[k].expr]))
+            return entry->sized[k].expr;
+    for (int k = 0; body && body->inputs.n == note->nin && k < note->nin; k++) {
+        const sizes_value *value = &t->values.at[note->in[k]];
+        if (note->in[k] && value->node->ndim == body->inputs.at[k]->ndim + 1)
+            return value->extents ? value->extents[0] : 0;
+    }
+    return find_fitting(t, entry, axis, 0);
+}
+
 /* Of control flow: as the body's output, or as many of these along a new first axis. */
 static void find_output(const neap_transcript *t, const sizes_entry *entry, int k, found_extents *found) {
     int ndim = 0;
@@ -231,10 +248,8 @@ static void find_output(const neap_transcript *t, const sizes_entry *entry, int 
             found->at[p][a + more] = body.at[p][a];
     if (!more)
         return;
-    /* The new axis is a size that the call was given, or the first axis of one of its operands. */
-    int32_t first = 0;
     found_extents axis = {.ndim = 1, .known = 1, .knows = {true}, .at = {{(double)node->shape[0]}}};
-    first = find_fitting(t, entry, &axis, 0);
+    int32_t first = find_turns(t, entry, &axis);
     for (int p = 0; p < SIZES_PROBES; p++)
         found->at[p][0] = first ? t->exprs.at[first].at[p] : (double)node->shape[0];
 }

@@ -369,6 +369,26 @@ check.test("a jitted function with declared sizes refuses around what it refuses
                  "axis 1 has 4 elements; 3 is declared")
 end)
 
+check.test("rows that are as many as a size are not taken for it, nor the other way round", function()
+    local function stacked(x, rows)
+        local _, ys = np.scan(function(c, t) return c * t, { c, t } end, x, rows)
+        return ys[1] * ys[2]:reshape(-1, 1)
+    end
+    local function fixed(x) return stacked(x, np.arange(3, { dtype = "f32" })) end
+    local function turned(x) return stacked(np.ones(3), x) end
+    local function both(x, y) return stacked(x, y) end
+    for _, n in ipairs { 2, 3, 4 } do
+        local p = np.trace(fixed, { sizes = { { "n" } } })(ramp(n))
+        local q = np.trace(turned, { sizes = { { "n" } } })(ramp(n))
+        local r = np.trace(both, { sizes = { { "n" }, { "m" } } })(ramp(n), ramp(3))
+        for _, m in ipairs { 1, 2, 3, 6 } do
+            same(p, fixed, ramp(m))
+            same(q, turned, ramp(m))
+            same(r, both, ramp(m), ramp(4))
+        end
+    end
+end)
+
 check.test("a size belongs to the recording that declared it", function()
     local kept
     np.trace(function(x)
