@@ -365,6 +365,9 @@ local CONVOLUTIONS = {
     { "3x3 stride 2, 128 to 256, 28x28", { 8, 28, 28, 128 }, { 3, 3, 128, 256 }, 2, 1 },
     { "3x3 in 32 groups, 128, 28x28", { 8, 28, 28, 128 }, { 3, 3, 4, 128 }, 1, 32 },
     { "3x3 depthwise, 96, 56x56", { 8, 56, 56, 96 }, { 3, 3, 1, 96 }, 1, 96 },
+    { "3x3, 512 to 512, 7x7, one image", { 1, 7, 7, 512 }, { 3, 3, 512, 512 }, 1, 1 },
+    { "3x3, 64 to 64, 2x2", { 32, 2, 2, 64 }, { 3, 3, 64, 64 }, 1, 1 },
+    { "1x1 in 4 groups, 272 to 1088, 7x7, one image", { 1, 7, 7, 272 }, { 1, 1, 68, 1088 }, 1, 4 },
 }
 local CHANNELS_FIRST = "x, y = x.permute(0, 3, 1, 2).contiguous(), y.permute(3, 2, 0, 1).contiguous() :: "
 for _, row in ipairs(CONVOLUTIONS) do
