@@ -126,8 +126,7 @@ function mistakes.explain(message, name)
     local lines = lines_of(message, name, number)
     local hint = first_of(lines, hint_of_line, message)
     if hint then return message .. "; " .. hint end
-    local goes_on = name:find "^=%[%d+%]$" and message:find("near '<eof>'", 1, true) -- at the prompt, line by line
-    local text, line, said = not goes_on and source.text(name), nil, nil
+    local text, line, said = source.text(name), nil, nil
     if text then hint, line, said = openings.hint(whole, text, number) end
     hint = hint or first_of(lines, hint_of_value, message)
     if not hint then return message end

@@ -32,20 +32,23 @@ repl.reader = main -- the session whose next command is being typed
 
 -- ---- Reading --------------------------------------------------------------------------------------------------------
 
---- The name of the chunk of a command, by default of the one that runs.
-local function chunk_name(number)
-    return ("=[%d]"):format(number or results.count)
+--- The name of the chunk of the command that runs.
+local function chunk_name()
+    return ("=[%d]"):format(results.count)
 end
+
+local TYPED = "=neap/typed" -- a chunk of the library's, whose errors nobody explains
 
 --- How a text reads: what stands before it in its chunk, and the text; or nil, the error to tell, and that of the other
 -- reading. "'=' expected" says that a statement begins as an expression does, so the error of that tells more.
--- `number`: of the command, if it is not the one that runs.
-local function reading(text, number)
+-- `name`: of the chunk, if it is not the command that runs.
+local function reading(text, name)
+    name = name or chunk_name()
     local forced = text:match "^%s*=(.*)$"
-    local expression, as_expression = loadstring(VALUES .. (forced or text), chunk_name(number), "t")
+    local expression, as_expression = loadstring(VALUES .. (forced or text), name, "t")
     if expression then return VALUES, forced or text end
     if forced then return nil, as_expression, as_expression end
-    local chunk, as_chunk = loadstring(text, chunk_name(number), "t")
+    local chunk, as_chunk = loadstring(text, name, "t")
     if chunk then return "", text end
     local meant = as_chunk:find("'=' expected", 1, true) and not as_expression:find("'<eof>' expected", 1, true)
     local begins_value = as_chunk:find("unexpected symbol", 1, true) and text:find "^%s*[%d\"'%-#{]"
@@ -95,14 +98,13 @@ end
 
 --- Whether a text that has not run yet may go on.
 local function may_go_on(text)
-    local next_number = results.count + 1
-    local before, problem, other = reading(text, next_number)
+    local before, problem, other = reading(text, TYPED)
     if before then return false end
     if goes_on(text, problem) or goes_on(text, other) then return true end
     local pieces = tokens.split(text)
     for k = 1, #pieces - 1 do
         core.check_interrupt()
-        if not reading(pieces[k].text, next_number) then return false end
+        if not reading(pieces[k].text, TYPED) then return false end
     end
     return #pieces > 1 and may_go_on(pieces[#pieces].text)
 end
