@@ -22,9 +22,27 @@ local QUIET, HELD_MOST = 0.1, 2 -- seconds: see loop.take_cells
 local handlers = {} -- by type: f(request, content), which returns the content of the answer, if there is one
 local put_back = {} -- requests that were taken and wait again
 local stopped = false
-local pressed = false -- an interrupt came since the last cell, which found none running
+local unanswered = false -- an interrupt came, and nothing has been done about it
+local pressed = false -- one came since the last cell, and found none running
 
 -- ---- Interrupts -----------------------------------------------------------------------------------------------------
+-- An interrupt is the cell's while one runs. Any other is kept until the loop waits: what a cell has left running is
+-- what it is for, also where it comes right behind the cell's end.
+
+--- Keeps an interrupt for later.
+local function keep_interrupt()
+    if C.neap_interrupt_pending() == 0 then return end
+    unanswered = true
+    system.forget_interrupt()
+end
+
+--- Does what a kept interrupt asks for while no cell runs.
+local function answer_interrupt()
+    if not unanswered then return end
+    unanswered = false
+    pcall(drain.press, pressed)
+    pressed = true
+end
 
 --- f(…), called again if an interrupt has stopped it: Lua's functions of texts raise one, but no code of the user's
 -- runs here that it could be meant for.
@@ -33,7 +51,7 @@ local function undisturbed(f, ...)
         local ok, first, second = pcall(f, ...)
         if ok then return first, second end
         if C.neap_interrupt_pending() == 0 then error(first, 0) end
-        system.forget_interrupt()
+        keep_interrupt()
     end
 end
 
@@ -74,8 +92,13 @@ end
 
 local function handle(taken)
     local request, handler = taken.request, handlers[taken.type]
-    if taken.type == "execute_request" then pressed = false end
+    local is_cell = taken.type == "execute_request"
+    if is_cell then unanswered, pressed = false, false end
     undisturbed(messages.publish, request, "status", { execution_state = "busy" })
+    if is_cell and unanswered then
+        unanswered = false
+        system.interrupt() -- the cell
+    end
     if handler then
         local ok, content = channels.try(handler, request, taken.content, taken)
         if not ok then
@@ -92,7 +115,7 @@ local function handle(taken)
     end
     channels.flush()
     undisturbed(messages.publish, request, "status", { execution_state = "idle" })
-    system.forget_interrupt()
+    keep_interrupt()
 end
 
 --- The cells that a client has sent before it can know of an error: those that wait, and those that come until none has
@@ -103,7 +126,7 @@ function loop.take_cells()
     local limit = clock() + HELD_MOST
     local quiet = clock() + QUIET
     input.wait_until(function()
-        system.forget_interrupt() -- nothing runs
+        keep_interrupt()
         for taken in take_new do
             local is_cell = taken.type == "execute_request"
             table.insert(is_cell and cells or put_back, taken)
@@ -134,6 +157,7 @@ end
 
 --- The interrupt itself was raised when the message came.
 function handlers.interrupt_request()
+    answer_interrupt()
     return { status = "ok" }
 end
 
@@ -169,14 +193,10 @@ local function wait()
     local taken, orphaned
     undisturbed(input.wait_until, function()
         if taken then return true end
-        local interrupted = C.neap_interrupt_pending() ~= 0
-        system.forget_interrupt() -- nothing runs
+        keep_interrupt()
         orphaned = channels.orphaned()
         taken = not orphaned and take() or nil
-        if interrupted and not taken then -- a shutdown sends interrupts, too
-            pcall(drain.press, pressed)
-            pressed = true
-        end
+        if not taken then answer_interrupt() end -- a shutdown sends interrupts, too
         return taken ~= nil or orphaned
     end, function() C.neap_waker_sleep(core.waker, SLEEP_MS) end)
     return taken
@@ -206,7 +226,8 @@ function loop.run(endpoints, key)
     if not ok then error(failure, 0) end -- who has started the kernel sees it, now that stderr is the process's again
 end
 
-for _, f in ipairs { undisturbed, take_new, take, handle, wait, serve, loop.run, loop.take_cells, loop.abort } do
+for _, f in ipairs { keep_interrupt, answer_interrupt, undisturbed, take_new, take, handle, wait, serve, loop.run,
+                     loop.take_cells, loop.abort } do
     jit.off(f, true)
 end
 

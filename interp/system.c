@@ -221,6 +221,13 @@ static int system_forget_interrupt(lua_State *L) {
     return 0;
 }
 
+/* interrupt(): as if Ctrl-C were pressed now. */
+static int system_interrupt(lua_State *L) {
+    (void)L;
+    raise(SIGINT);
+    return 0;
+}
+
 /* terminated(): whether SIGTERM came. */
 static int system_terminated(lua_State *L) {
     lua_pushboolean(L, signals_terminated());
@@ -252,6 +259,7 @@ int system_open(lua_State *L) {
                                          {"ended", system_ended},
                                          {"clear_interrupt", system_clear_interrupt},
                                          {"forget_interrupt", system_forget_interrupt},
+                                         {"interrupt", system_interrupt},
                                          {"terminated", system_terminated},
                                          {"terminal", system_terminal},
                                          {"styles", system_styles},

@@ -2,6 +2,7 @@
 import json
 import os
 import queue
+import random
 import re
 import shutil
 import signal
@@ -530,19 +531,39 @@ class Interrupts(WithKernel):
             self.check_alive()
 
     def test_work_that_a_cell_has_left(self):
-        """One interrupt says that work goes on, the next one gives it up; the kernel and its variables live."""
+        """One interrupt says that work goes on, the next one gives it up; the kernel and its variables live. However
+        soon behind the cell's end they come, by a signal and by a message."""
         self.run_cell("""
             kept = 5
             loop = np.jit(function(x)
                 return np.while_loop(function(s) return s:lt(1e9) end, function(s) return s + 1 end, x)
             end)
-            y = loop(np.array(0.0))
         """)
-        for _ in range(2):
-            self.km.interrupt_kernel()
-            time.sleep(0.3)
-        self.assertIn("interrupted", self.run_cell("y:item()").reply["evalue"])
+        rng = random.Random(11)
+        for how in (self.km.interrupt_kernel, self.by_message) * 15:
+            delay = rng.choice([0, rng.uniform(0, 0.001), rng.uniform(0, 0.02)])
+            with self.subTest(how=how.__name__, delay=delay):
+                self.run_cell("y = loop(np.array(0.0))")
+                time.sleep(delay)
+                how()
+                self.wait_for_text("work goes on")
+                how()
+                self.wait_for_text("given up")
+                self.assertIn("interrupted", self.run_cell("y:item()").reply["evalue"])
         self.assertEqual(self.run_cell("print(kept)").text(), "5\n")
+
+    def test_as_a_cell_begins(self):
+        """An interrupt behind a cell's "busy" stops the cell, wherever its beginning has come."""
+        rng = random.Random(12)
+        for how in (self.km.interrupt_kernel, self.by_message) * 15:
+            delay = rng.choice([0, rng.uniform(0, 0.001), rng.uniform(0, 0.02)])
+            with self.subTest(how=how.__name__, delay=delay):
+                request = self.send("while true do end")
+                while self.kc.get_iopub_msg(timeout=TIMEOUT)["parent_header"].get("msg_id") != request:
+                    pass
+                time.sleep(delay)
+                how()
+                self.assertEqual(self.finish(request).reply["ename"], "Interrupted")
 
     def test_heartbeat_during_a_loop(self):
         request = self.send("print 'on' while true do end")
