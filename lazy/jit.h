@@ -77,7 +77,7 @@ typedef struct neap_entry_info {
     int32_t leaf;               /* which leaf that array was, from 0 */
     int32_t captures;           /* arrays that its program captured */
     int32_t kept_steps;         /* steps that kept inputs alone lead to; known once the program was planned */
-    int64_t kept_bytes;         /* what these make for others */
+    int64_t kept_bytes;         /* what these make for others, and calls make of that */
 } neap_entry_info;
 /* NEAP_E_ARGUMENT: the entry is there no more. */
 NEAP_API int neap_form_entry(neap_form *form, int32_t number, neap_entry_info *out);

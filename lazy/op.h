@@ -120,7 +120,17 @@ typedef struct lazy_call { /* what a LAZY_CALL function gets */
     const lazy_tensor *out; /* contiguous */
     const int64_t *attrs;
     void *prepared; /* what the backend that runs it has made of it; NULL: nothing */
+    void *kept;     /* by a CPU, what its lazy_kept has made; NULL: nothing */
 } lazy_call;
+
+/* What a call makes of an operand, such as a matrix in the layout of a library, and can use again in each run in which
+ * that operand holds the same. */
+typedef struct lazy_kept {
+    int operand;
+    /* For calls like this one, whose tensors are without data, and the bytes that it takes. NULL: nothing. OWNED */
+    void *(*open)(const lazy_call *call, size_t *bytes);
+    void (*close)(void *kept);
+} lazy_kept;
 
 typedef struct lazy_grad { /* what a gradient rule gets: the node, the cotangent of its result, who wants one */
     neap_ctx *ctx;
@@ -316,6 +326,8 @@ typedef struct lazy_op {
     /* LAZY_CALL: as launches on a GPU: fills in the plan (lazy/vm/gpu_calls.h). Returns why it cannot, a clause, or
      * NULL. NULL: there is no code for GPUs. */
     const char *(*gpu)(const lazy_call *call, struct vm_gpu_call *plan);
+    /* LAZY_CALL: what runs on a CPU can keep of an operand. NULL: nothing. */
+    const lazy_kept *keeps;
     /* LAZY_CALL: what else does the work where a loop's turns are machine code. false, or NULL: they call it. */
     bool (*intrinsic)(const lazy_call *call, lazy_intrinsic *out);
     /* LAZY_CALL: its result is input 0 with the elements of this input written, or added, over parts of it; 0: it is a

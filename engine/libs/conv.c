@@ -9,6 +9,7 @@
 #include "engine/libs/conv.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/device.h"
@@ -193,7 +194,7 @@ static int by_products(const neap_run *run, neap_convolution_kind kind, const ne
 
 /* ---- Parts of a batch -------------------------------------------------------------------------------------------- */
 typedef struct parts {
-    const neap_convolution *args;
+    neap_convolution args;
     neap_convolution_kind kind;
     int64_t count, images; /* of each part but the last */
     sizes size;
@@ -203,9 +204,17 @@ typedef struct parts {
     _Atomic bool refused;
 } parts;
 
+enum { KERNEL_MISSING, KERNEL_COMING, KERNEL_THERE };
+
+struct engine_conv_kept {
+    parts parts; /* of calls, but for their memory */
+    neap_buffer *kernel;
+    _Atomic int state; /* of the kernel */
+};
+
 static void compute_part(void *arg, int64_t index, const neap_run *run) {
     parts *p = arg;
-    const neap_convolution *a = p->args;
+    const neap_convolution *a = &p->args;
     size_t item = item_of(a);
     int64_t first = index * p->images;
     engine_conv_call *call = p->last && index == p->count - 1 ? p->last : p->call;
@@ -219,7 +228,7 @@ static void compute_part(void *arg, int64_t index, const neap_run *run) {
 /* How many parts follows from the extents alone. A part reads the whole kernel, which should not take longer than what
  * it does with it. */
 static void choose_images(parts *p) {
-    const neap_convolution *a = p->args;
+    const neap_convolution *a = &p->args;
     double work = (double)p->size.y * (double)p->size.window * (double)a->batch;
     int64_t most =
         p->kind == NEAP_CONVOLUTION_KERNEL ? MOST_KERNELS : MOST_PARTS; /* of the former each has one of its own */
@@ -232,7 +241,7 @@ static void choose_images(parts *p) {
 }
 
 static bool open_calls(parts *p) {
-    neap_convolution a = *p->args;
+    neap_convolution a = p->args;
     int64_t rest = a.batch - (p->count - 1) * p->images;
     a.batch = p->images;
     p->call = engine_conv_dnnl_open(p->kind, &a, NULL);
@@ -252,10 +261,10 @@ static void sum_kernels(void *arg, int64_t index, const neap_run *run) {
                  (int64_t)((most < SUM_BYTES ? most : SUM_BYTES) / sizeof(float)));
 }
 
-/* Runs the parts, whose kernels have room. */
+/* Runs the parts, whose kernels have room. copied: the kernel is copied to the library's layout, or back. */
 static bool run_parts(parts *p, const neap_run *run, bool copied) {
     bool result = p->kind == NEAP_CONVOLUTION_KERNEL;
-    if (copied && !result && !engine_conv_dnnl_copy(p->call, p->args->w, p->kernels))
+    if (copied && !result && !engine_conv_dnnl_copy(p->call, p->args.w, p->kernels))
         return false;
     if (p->count == 1)
         compute_part(p, 0, run);
@@ -266,8 +275,8 @@ static bool run_parts(parts *p, const neap_run *run, bool copied) {
     if (p->count > 1)
         neap_parallel_for(run, (int64_t)((p->kernel_bytes + SUM_BYTES - 1) / SUM_BYTES), sum_kernels, p);
     if (copied)
-        return engine_conv_dnnl_copy(p->call, p->args->w, p->kernels);
-    memcpy(p->args->w, p->kernels, p->kernel_bytes);
+        return engine_conv_dnnl_copy(p->call, p->args.w, p->kernels);
+    memcpy(p->args.w, p->kernels, p->kernel_bytes);
     return true;
 }
 
@@ -292,29 +301,65 @@ static neap_convolution narrowed(const neap_convolution *args) {
     return a;
 }
 
+/* As oneDNN takes it. */
+static neap_convolution taken_of(const neap_convolution *args) {
+    neap_convolution taken = narrowed(args);
+    return taken.ndim == 1 && taken.groups > 1 ? widened(&taken) : taken;
+}
+
+/* Splits a call by images, and opens it. False: oneDNN cannot do it; what was opened is to be closed. */
+static bool open_parts(parts *p, neap_convolution_kind kind, const neap_convolution *args) {
+    *p = (parts){.args = taken_of(args), .kind = kind};
+    p->size = sizes_of(&p->args);
+    choose_images(p);
+    return open_calls(p);
+}
+
+static void close_parts(parts *p) {
+    engine_conv_dnnl_close(p->call);
+    engine_conv_dnnl_close(p->last);
+}
+
+/* Runs parts that are open, with memory for their kernels. */
+static bool run_with_scratch(parts *p, const neap_run *run) {
+    size_t bytes = engine_conv_dnnl_kernel_bytes(p->call);
+    bool copied = bytes > 0, several = p->kind == NEAP_CONVOLUTION_KERNEL && p->count > 1;
+    p->kernel_bytes = copied ? bytes : (size_t)p->size.w * item_of(&p->args);
+    bytes = several ? p->kernel_bytes * (size_t)p->count : bytes;
+    void *scratch = NULL;
+    bool done = !bytes || neap_run_alloc(run, bytes, &scratch) == 0;
+    p->kernels = scratch;
+    done = done && run_parts(p, run, copied);
+    if (scratch)
+        neap_run_free(run, scratch, bytes);
+    return done;
+}
+
 /* By oneDNN, split by images. False: it cannot. */
 static bool by_parts(const neap_run *run, neap_convolution_kind kind, const neap_convolution *args) {
-    neap_convolution taken = narrowed(args), *a = &taken;
-    if (a->ndim == 1 && a->groups > 1)
-        taken = widened(a);
-    parts p = {.args = a, .kind = kind, .size = sizes_of(a)};
-    choose_images(&p);
-    bool done = open_calls(&p);
-    if (done) {
-        size_t bytes = engine_conv_dnnl_kernel_bytes(p.call);
-        bool copied = bytes > 0, several = kind == NEAP_CONVOLUTION_KERNEL && p.count > 1;
-        p.kernel_bytes = copied ? bytes : (size_t)p.size.w * item_of(a);
-        bytes = several ? p.kernel_bytes * (size_t)p.count : bytes;
-        void *scratch = NULL;
-        done = !bytes || neap_run_alloc(run, bytes, &scratch) == 0;
-        p.kernels = scratch;
-        done = done && run_parts(&p, run, copied);
-        if (scratch)
-            neap_run_free(run, scratch, bytes);
-    }
-    engine_conv_dnnl_close(p.call);
-    engine_conv_dnnl_close(p.last);
+    parts p;
+    bool done = open_parts(&p, kind, args) && run_with_scratch(&p, run);
+    close_parts(&p);
     return done;
+}
+
+/* The same with what was opened before. Of calls at once, one copies the kernel; until it is there, the others have
+ * copies of their own. */
+static bool by_kept(const neap_run *run, const neap_convolution *args, engine_conv_kept *kept) {
+    parts p = kept->parts;
+    p.args.x = args->x, p.args.w = args->w, p.args.y = args->y;
+    int state = KERNEL_MISSING;
+    bool mine = atomic_compare_exchange_strong(&kept->state, &state, KERNEL_COMING);
+    if (!mine && state != KERNEL_THERE)
+        return run_with_scratch(&p, run);
+    p.kernels = neap_buffer_data(kept->kernel);
+    if (mine) {
+        bool copied = engine_conv_dnnl_copy(p.call, p.args.w, p.kernels);
+        atomic_store(&kept->state, copied ? KERNEL_THERE : KERNEL_MISSING);
+        if (!copied)
+            return false;
+    }
+    return run_parts(&p, run, false);
 }
 
 static _Atomic bool without_library;
@@ -333,11 +378,46 @@ bool engine_conv_by_products(neap_convolution_kind kind, const neap_convolution 
     return kind == NEAP_CONVOLUTION_FORWARD && (few || grouped);
 }
 
-int engine_conv(const neap_run *run, neap_convolution_kind kind, const neap_convolution *args) {
+static bool is_empty(const neap_convolution *args, const sizes *s) {
+    return args->batch == 0 || s->x == 0 || s->y == 0 || s->w == 0;
+}
+
+static bool goes_to_library(neap_convolution_kind kind, const neap_convolution *args) {
+    return !args->f64 && !engine_conv_by_products(kind, args) && !atomic_load(&without_library) &&
+           engine_conv_dnnl_there();
+}
+
+engine_conv_kept *engine_conv_keep(neap_convolution_kind kind, const neap_convolution *args) {
     sizes s = sizes_of(args);
-    bool empty = args->batch == 0 || s.x == 0 || s.y == 0 || s.w == 0;
-    bool plainly = empty || args->f64 || engine_conv_by_products(kind, args) || atomic_load(&without_library);
-    if (!plainly && engine_conv_dnnl_there() && by_parts(run, kind, args))
+    bool worth = kind != NEAP_CONVOLUTION_KERNEL && !is_empty(args, &s) && goes_to_library(kind, args);
+    engine_conv_kept *kept = worth ? calloc(1, sizeof *kept) : NULL;
+    if (!kept)
+        return NULL;
+    size_t bytes = open_parts(&kept->parts, kind, args) ? engine_conv_dnnl_kernel_bytes(kept->parts.call) : 0;
+    if (bytes == 0 || neap_buffer_new(0, bytes, &kept->kernel) != NEAP_OK) {
+        close_parts(&kept->parts);
+        free(kept);
+        return NULL;
+    }
+    return kept;
+}
+
+size_t engine_conv_kept_bytes(const engine_conv_kept *kept) {
+    return neap_buffer_bytes(kept->kernel);
+}
+
+void engine_conv_kept_free(engine_conv_kept *kept) {
+    close_parts(&kept->parts);
+    neap_buffer_release(kept->kernel);
+    free(kept);
+}
+
+int engine_conv(const neap_run *run, neap_convolution_kind kind, const neap_convolution *args, engine_conv_kept *kept) {
+    sizes s = sizes_of(args);
+    bool empty = is_empty(args, &s);
+    if (kept && by_kept(run, args, kept))
+        return NEAP_OK;
+    if (!empty && goes_to_library(kind, args) && by_parts(run, kind, args))
         return NEAP_OK;
     /* Sums over nothing are zeros; the derivatives are added up. */
     int64_t size = kind == NEAP_CONVOLUTION_FORWARD ? s.y * args->batch

@@ -8,9 +8,18 @@
 #include "engine/engine.h"
 #include "engine/routine.h"
 
+/* What calls with the same kernel and the same extents may keep: oneDNN's description of the convolution, and the
+ * kernel in oneDNN's layout, which the first call fills in. Any number of threads may run such calls at once. */
+typedef struct engine_conv_kept engine_conv_kept;
+
 /* From inside an op. f32 goes to oneDNN if that is there, one call on one thread for each part of the batch, whose
- * extent depends on the arguments alone; all else, and what is faster so, to products, over matrices of windows. */
-int engine_conv(const neap_run *run, neap_convolution_kind kind, const neap_convolution *args);
+ * extent depends on the arguments alone; all else, and what is faster so, to products, over matrices of windows.
+ * kept: of calls with this kernel; NULL: nothing is kept. */
+int engine_conv(const neap_run *run, neap_convolution_kind kind, const neap_convolution *args, engine_conv_kept *kept);
+/* For calls with these extents. NULL: nothing is worth keeping, or there is no memory. OWNED */
+engine_conv_kept *engine_conv_keep(neap_convolution_kind kind, const neap_convolution *args);
+size_t engine_conv_kept_bytes(const engine_conv_kept *kept);
+void engine_conv_kept_free(engine_conv_kept *kept);
 /* Is it faster by products, by its extents? */
 bool engine_conv_by_products(neap_convolution_kind kind, const neap_convolution *args);
 

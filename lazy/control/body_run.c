@@ -270,7 +270,7 @@ void control_body_report(body_run *r, const char *text) {
 static int run_step(const body_frame *f, const body_item *item, void **data, const lazy_scalar *numbers,
                     const neap_run *run) {
     const lazy_step *step = item->step;
-    return plan_step_run(step, f->runner->backend, item->kernel, data, numbers + step->first_number, run);
+    return plan_step_run(step, f->runner->backend, item->kernel, data, numbers + step->first_number, NULL, run);
 }
 
 /* Runs an item of a body with these numbers, on these operands. */

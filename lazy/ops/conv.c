@@ -177,7 +177,18 @@ static int bind_conv_call(const roles *r, const lazy_call *call, neap_convolutio
 static int run_conv_call(const roles *r, const lazy_call *call, const neap_run *run) {
     neap_convolution a;
     int status = bind_conv_call(r, call, &a);
-    return status ? status : engine_conv(run, r->kind, &a);
+    return status ? status : engine_conv(run, r->kind, &a, call->kept);
+}
+
+static void *keep_kernel(const roles *r, const lazy_call *call, size_t *bytes) {
+    neap_convolution a;
+    engine_conv_kept *kept = bind_conv_call(r, call, &a) == 0 ? engine_conv_keep(r->kind, &a) : NULL;
+    *bytes = kept ? engine_conv_kept_bytes(kept) : 0;
+    return kept;
+}
+
+static void forget_kernel(void *kept) {
+    engine_conv_kept_free(kept);
 }
 
 static const char *fill_conv_routine(const roles *r, const lazy_call *call, neap_routine *out) {
@@ -206,6 +217,17 @@ static const char *fill_conv_routine(const roles *r, const lazy_call *call, neap
         (void)out;                                                                                                     \
         return count_conv_flops(&role, call);                                                                          \
     }
+static void *conv_keep(const lazy_call *call, size_t *bytes) {
+    return keep_kernel(&forward, call, bytes);
+}
+
+static void *conv_input_keep(const lazy_call *call, size_t *bytes) {
+    return keep_kernel(&of_input, call, bytes);
+}
+
+static const lazy_kept conv_keeps = {.operand = 1, .open = conv_keep, .close = forget_kernel},
+                       conv_input_keeps = {.operand = 1, .open = conv_input_keep, .close = forget_kernel};
+
 ROLE_FUNCTIONS(conv, forward)
 ROLE_FUNCTIONS(conv_input, of_input)
 ROLE_FUNCTIONS(conv_kernel, of_kernel)
@@ -379,8 +401,8 @@ NEAP_OP(
     .attrs = "groups stride low high dilation…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .dtype = graph_dtype_real, .shape = conv_shape, .call = conv_call, .library = conv_library, .routine = conv_routine,
-    .cost = conv_cost, .flops = conv_flops, .grad = conv_grad, .jvp = bilinear_jvp, .batch = conv_batch,
-    .shard = conv_shard)
+    .keeps = &conv_keeps, .cost = conv_cost, .flops = conv_flops, .grad = conv_grad, .jvp = bilinear_jvp,
+    .batch = conv_batch, .shard = conv_shard)
 
 NEAP_OP(
     conv_input,
@@ -390,8 +412,8 @@ NEAP_OP(
     .attrs = "groups stride low high dilation extent…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .dtype = graph_dtype_real, .shape = conv_input_shape, .call = conv_input_call, .library = conv_library,
-    .routine = conv_input_routine, .cost = conv_input_cost, .flops = conv_input_flops, .grad = conv_input_grad,
-    .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_input_shard)
+    .routine = conv_input_routine, .keeps = &conv_input_keeps, .cost = conv_input_cost, .flops = conv_input_flops,
+    .grad = conv_input_grad, .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_input_shard)
 
 NEAP_OP(conv_kernel,
         .doc =

@@ -12,6 +12,7 @@
 
 #include "engine/timeline.h"
 #include "lazy/plan/job.h"
+#include "lazy/plan/keep.h"
 
 /* Where passing buffers of a group lie, from the first step that uses them to the last: in memory of the graph. */
 typedef struct graph_places {
@@ -39,8 +40,9 @@ static void free_places(graph_places *places, int32_t t, const lazy_group_run *j
     }
 }
 
-/* places: NULL outside of a launch graph. */
-static int run_step(const lazy_step *step, const lazy_group_run *j, const graph_places *places, const neap_run *run) {
+/* Runs step t of the plan. places: NULL outside of a launch graph. */
+static int run_step(int32_t t, const lazy_group_run *j, const graph_places *places, const neap_run *run) {
+    const lazy_step *step = j->plan->steps[t];
     int32_t n = step->nbufs;
     void *small[16], **data = n <= 16 ? small : malloc((size_t)n * sizeof *data);
     if (!data)
@@ -51,8 +53,8 @@ static int run_step(const lazy_step *step, const lazy_group_run *j, const graph_
     }
     for (int32_t k = 0; j->starts && k < n; k++)
         data[k] = (char *)data[k] + j->starts[step->slots[k]];
-    int status = plan_step_run(step, step->backend, &step->kernel, data,
-                               j->numbers + (step->first_number - j->group->first_number), run);
+    const lazy_scalar *numbers = j->numbers + (step->first_number - j->group->first_number);
+    int status = plan_step_run(step, step->backend, &step->kernel, data, numbers, plan_keep_of_call(j->calls, t), run);
     if (data != small)
         free(data);
     return status;
@@ -103,7 +105,7 @@ static int run_steps(const lazy_group_run *j, graph_places *places, const neap_r
         int64_t began = j->nsteps > 1 ? engine_timeline_now() : 0, timed = time_step(step);
         status = places ? take_places(places, step, j, run) : 0;
         if (status == 0 && !plan_is_idle(step, j->bufs))
-            status = run_step(step, j, places, run);
+            status = run_step(j->first + k, j, places, run);
         if (places)
             free_places(places, j->first + k, j, run);
         if (timed)
@@ -144,6 +146,7 @@ static void group_run_release(void *arg) {
         if (j->bufs[k])
             neap_buffer_return(j->bufs[k]);
     plan_release(j->plan);
+    plan_keep_release_calls(j->calls);
     if (j->donations)
         atomic_fetch_sub(j->donations, 1);
     free(j);
@@ -163,6 +166,7 @@ static lazy_group_run *group_run_keep(const lazy_group_run *from) {
     __atomic_add_fetch(&from->plan->refs, 1, __ATOMIC_RELAXED);
     *j = *from;
     j->kept = true;
+    plan_keep_retain_calls(j->calls);
     j->bufs = memcpy(j + 1, from->bufs, pointers);
     j->numbers = numbers ? memcpy(j->bufs + group->nbufs, from->numbers, numbers) : NULL;
     j->starts = starts ? memcpy((char *)(j + 1) + pointers + numbers, from->starts, starts) : NULL;

@@ -1,6 +1,9 @@
 /* keep.c: what a program computes of kept inputs alone (keep.h): finding it, and holding it from run to run. */
 #include "lazy/plan/keep.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
+
 #include "lazy/arena.h"
 
 /* ---- Which groups are fixed -------------------------------------------------------------------------------------- */
@@ -66,6 +69,21 @@ static void find_fixed(finder *f) {
     }
 }
 
+/* The calls of other groups whose operand is fixed. */
+static void find_calls(finder *f) {
+    const lazy_plan *plan = f->plan;
+    for (int32_t g = 0; g < plan->ngroups; g++)
+        for (int32_t t = plan->groups[g].first; t < plan->groups[g].first + plan->groups[g].nsteps; t++) {
+            const lazy_step *step = plan->steps[t];
+            const lazy_kept *rule = step->kind == LAZY_STEP_KERNEL ? NULL : step->call.op->keeps;
+            if (f->keeping->fixed[g] || !rule || step->moves || step->backend != &vm_backend_cpu ||
+                f->changes[plan->groups[g].slots[step->slots[rule->operand]]])
+                continue;
+            f->keeping->calls[t] = true;
+            f->keeping->ncalls++;
+        }
+}
+
 static void find_slots(finder *f, int64_t nresults, const int32_t *results) {
     lazy_keeping *keeping = f->keeping;
     const lazy_plan *plan = f->plan;
@@ -102,14 +120,15 @@ int plan_keep_new(const lazy_plan *plan, neap_node *const *region, int64_t ninpu
     finder f = {.plan = plan, .region = region};
     if (!LAZY_ARENA(LAZY_PART(keeping, 1), LAZY_PART(own.leaves, ninputs), LAZY_PART(own.held, slots),
                     LAZY_PART(own.stays, slots + (size_t)nresults), LAZY_PART(own.fixed, plan->ngroups),
-                    LAZY_PART(own.keeps, slots), LAZY_PART(f.changes, slots)))
+                    LAZY_PART(own.keeps, slots), LAZY_PART(own.calls, plan->nsteps), LAZY_PART(f.changes, slots)))
         return neap_error(NEAP_E_MEMORY, "out of memory for a program");
     *keeping = own;
     f.keeping = keeping;
     find_leaves(&f, ninputs, inputs);
     find_fixed(&f);
+    find_calls(&f);
     find_slots(&f, nresults, results);
-    if (keeping->nfixed)
+    if (keeping->nfixed || keeping->ncalls)
         *out = keeping;
     else
         plan_keep_free(keeping);
@@ -123,6 +142,8 @@ void plan_keep_forget(lazy_keeping *keeping) {
         neap_buffer_release(keeping->held[s]);
         keeping->held[s] = NULL;
     }
+    plan_keep_release_calls(keeping->made);
+    keeping->made = NULL;
     keeping->there = false;
 }
 
@@ -159,5 +180,47 @@ void plan_keep_take(const lazy_run *run) {
     for (int32_t s = 0; s < keeping->plan->nslots; s++)
         if (keeping->keeps[s] == PLAN_KEEPS_READ)
             keeping->held[s] = neap_buffer_retain(run->made[s]);
+    keeping->made = run->kept_calls;
+    plan_keep_retain_calls(keeping->made);
     keeping->there = true;
+}
+
+/* ---- What calls keep --------------------------------------------------------------------------------------------- */
+static plan_kept_calls *open_calls(const lazy_keeping *keeping) {
+    const lazy_plan *plan = keeping->plan;
+    plan_kept_calls *calls = calloc(1, sizeof *calls + (size_t)plan->nsteps * sizeof *calls->at);
+    if (!calls)
+        return NULL;
+    calls->refs = 1;
+    calls->n = plan->nsteps;
+    for (int32_t t = 0; t < plan->nsteps; t++) {
+        const lazy_call *call = &plan->steps[t]->call;
+        size_t bytes = 0;
+        if (!keeping->calls[t])
+            continue;
+        calls->at[t].rule = call->op->keeps;
+        calls->at[t].kept = call->op->keeps->open(call, &bytes);
+        calls->bytes += (int64_t)bytes;
+    }
+    return calls;
+}
+
+plan_kept_calls *plan_keep_calls(const lazy_run *run) {
+    const lazy_keeping *keeping = run->binding.keeping;
+    plan_keep_retain_calls(keeping->made);
+    return keeping->there || !keeping->ncalls ? keeping->made : open_calls(keeping);
+}
+
+void plan_keep_retain_calls(plan_kept_calls *calls) {
+    if (calls)
+        atomic_fetch_add_explicit(&calls->refs, 1, memory_order_relaxed);
+}
+
+void plan_keep_release_calls(plan_kept_calls *calls) {
+    if (!calls || atomic_fetch_sub_explicit(&calls->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    for (int32_t t = 0; t < calls->n; t++)
+        if (calls->at[t].kept)
+            calls->at[t].rule->close(calls->at[t].kept);
+    free(calls);
 }

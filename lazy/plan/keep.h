@@ -11,6 +11,9 @@
  * and numbers that belong to the program, and what fixed groups have made. Effects, and steps that push ops of their
  * own, are not fixed. What fixed groups make has memory of its own (plan/memory.c counts it to what stays).
  *
+ * Calls of other groups that read what is fixed keep what they make of it (lazy_op.keeps), such as the kernel of a
+ * convolution in the layout of a library. The first run makes room for that, the op fills it in.
+ *
  * Inputs are compared by the marks of their buffers (engine.h), which refer to nothing: an array that was kept for can
  * be freed, donated, or written over.
  */
@@ -32,13 +35,27 @@ struct lazy_keeping {
     bool there; /* what is kept is what the leaves lead to */
     int32_t nleaves;
     plan_kept_leaf *leaves;
-    bool *fixed;        /* by group */
-    uint8_t *keeps;     /* by slot: made by a fixed group, and read by another group or a result; PLAN_KEEPS_… */
-    neap_buffer **held; /* by slot that is read, while `there`: one reference */
-    int64_t nstays;     /* the program's results, and what fixed groups make: the slots whose memory nobody takes */
-    int32_t *stays;     /* -1: a result that is no slot */
-    int32_t nfixed;     /* steps of fixed groups */
-    int64_t bytes;      /* of what is read */
+    bool *fixed;           /* by group */
+    uint8_t *keeps;        /* by slot: made by a fixed group, and read by another group or a result; PLAN_KEEPS_… */
+    neap_buffer **held;    /* by slot that is read, while `there`: one reference */
+    int64_t nstays;        /* the program's results, and what fixed groups make: the slots whose memory nobody takes */
+    int32_t *stays;        /* -1: a result that is no slot */
+    int32_t nfixed;        /* steps of fixed groups */
+    int64_t bytes;         /* of what is read */
+    int32_t ncalls;        /* steps of other groups that keep what they make of what is fixed */
+    bool *calls;           /* by step: is it one of these? */
+    plan_kept_calls *made; /* what they keep, while `there`: one reference; NULL: nothing */
+};
+
+/* Counted references: a queued op has one, which may outlive the program. */
+struct plan_kept_calls {
+    _Atomic int32_t refs;
+    int32_t n;     /* steps of the plan */
+    int64_t bytes; /* of all */
+    struct {
+        const lazy_kept *rule;
+        void *kept; /* NULL: nothing */
+    } at[];
 };
 
 /* For runs of a program with these results (slots; -1: none), whose kept inputs are the nodes `inputs` of the region.
@@ -52,6 +69,14 @@ void plan_keep_forget(lazy_keeping *keeping);
 void plan_keep_look(const lazy_run *run);
 /* The run was pushed, and computed all: keeps what fixed groups have made. */
 void plan_keep_take(const lazy_run *run);
+/* What the calls of a run keep, to be filled in by them, or as earlier runs have filled it in. NULL: nothing, or there
+ * is no memory, which does no harm. One reference. */
+plan_kept_calls *plan_keep_calls(const lazy_run *run);
+void plan_keep_retain_calls(plan_kept_calls *calls); /* NULL is harmless, here and below */
+void plan_keep_release_calls(plan_kept_calls *calls);
+static inline void *plan_keep_of_call(const plan_kept_calls *calls, int32_t step) {
+    return calls ? calls->at[step].kept : NULL;
+}
 /* Is the slot one that the run does not make, as it is kept, or only what is kept was made of it? */
 static inline bool plan_keep_has(const lazy_run *run, int32_t slot) {
     const lazy_keeping *keeping = run->binding.keeping;

@@ -207,11 +207,16 @@ void plan_store_for_nans(const neap_ctx *ctx, uint8_t *made);
 int plan_step_looked_at(const lazy_step *step, const lazy_backend *backend, const lazy_kernel *kernel,
                         const lazy_operands *with, const neap_run *run);
 
-/* Runs the step, or enqueues it: on these addresses and its own numbers. kernel: that of the step for `backend`. */
+/* Runs the step, or enqueues it: on these addresses and its own numbers. kernel: that of the step for `backend`. kept:
+ * see lazy_call. */
 static inline int plan_step_run(const lazy_step *step, const lazy_backend *backend, const lazy_kernel *kernel,
-                                void *const *bufs, const lazy_scalar *numbers, const neap_run *run) {
-    lazy_operands with = {
-        .name = step->label, .nbufs = step->nbufs, .nnumbers = step->nnumbers, .bufs = bufs, .numbers = numbers};
+                                void *const *bufs, const lazy_scalar *numbers, void *kept, const neap_run *run) {
+    lazy_operands with = {.name = step->label,
+                          .nbufs = step->nbufs,
+                          .nnumbers = step->nnumbers,
+                          .bufs = bufs,
+                          .numbers = numbers,
+                          .kept = kept};
     if (plan_looks_for_nans() && !run->stream && !step->moves && !step->payload)
         return plan_step_looked_at(step, backend, kernel, &with, run);
     return step->kind == LAZY_STEP_KERNEL ? backend->run(kernel, &with, run)
@@ -340,6 +345,7 @@ static inline int plan_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
     return launch->step->payload->push(ctx, launch);
 }
 typedef struct lazy_keeping lazy_keeping; /* keep.h */
+typedef struct plan_kept_calls plan_kept_calls;
 /* Where leaves and numbers of a run come from. */
 typedef struct lazy_binding {
     /* The node whose buffer or number is used for a node of the region. BORROWED */
@@ -388,6 +394,7 @@ struct lazy_run {
     lazy_transferred *transferred; /* by transfer */
     neap_buffer **scratches;       /* of the steps that need some, in their order */
     lazy_shared_scratch *shared;   /* by device */
+    plan_kept_calls *kept_calls;   /* keep.h; NULL: none. One reference */
     neap_buffer **own;             /* of what is pushed now: its buffers (NULL: not used), */
     size_t *own_starts;            /* where they start, */
     bool *written;                 /* which of them are written, */

@@ -42,6 +42,7 @@ static int open_run(lazy_run *r) {
     uintptr_t few = (uintptr_t)r->few;
     size_t bytes = lay(r, few) - few;
     r->begun = r->unsettled = false;
+    r->kept_calls = NULL;
     r->block = r->few;
     if (bytes > sizeof r->few) {
         if (!(r->block = malloc(bytes)))
@@ -172,6 +173,7 @@ static void release(lazy_run *r, int status) {
         neap_buffer_release(r->scratches[k]);
     for (int32_t c = 0; c < plan->ntransfers; c++)
         neap_buffer_release(r->transferred[c].buffer);
+    plan_keep_release_calls(r->kept_calls);
     for (int32_t k = 0; k < plan->nslots && status; k++) {
         neap_buffer_release(r->made[k]);
         r->made[k] = NULL;
@@ -260,7 +262,8 @@ static int push_steps(lazy_run *r, const lazy_group *group, int32_t first, int32
                           .passing = nsteps == group->nsteps ? find_passing(plan, group) : 0,
                           .starts = r->binding.start ? r->own_starts : NULL,
                           .numbers = r->numbers + group->first_number,
-                          .donations = r->binding.ngiven ? &r->ctx->programs.donations : NULL};
+                          .donations = r->binding.ngiven ? &r->ctx->programs.donations : NULL,
+                          .calls = r->kept_calls};
     neap_push push = {.name = nsteps == 1 ? step->label : group->label,
                       .site = step_site(r, step),
                       .device = step->device,
@@ -366,6 +369,8 @@ int plan_run(lazy_run *r) {
         status = plan_unsettled_reserve(r);
     if (status == 0)
         status = allocate(r);
+    if (status == 0 && r->binding.keeping)
+        r->kept_calls = plan_keep_calls(r);
     if (status == 0)
         status = push_groups(r);
     if (status == 0 && r->unsettled)

@@ -477,8 +477,9 @@ int neap_form_entry(neap_form *form, int32_t number, neap_entry_info *out) {
         return NEAP_E_ARGUMENT;
     const neap_program *runs = e->program->lowered ? e->program->lowered->program : e->program;
     *out = e->info;
-    out->kept_steps = runs->keeping ? runs->keeping->nfixed : 0;
-    out->kept_bytes = runs->keeping ? runs->keeping->bytes : 0;
+    const lazy_keeping *keeping = runs->keeping;
+    out->kept_steps = keeping ? keeping->nfixed : 0;
+    out->kept_bytes = keeping ? keeping->bytes + (keeping->made ? keeping->made->bytes : 0) : 0;
     return 0;
 }
 

@@ -53,9 +53,10 @@ lazy_call vm_call_bind(const lazy_call *call, const int64_t *offsets, void *cons
     return bound;
 }
 
-int vm_call_run(const lazy_call *call, const int64_t *offsets, void *const *bufs, const neap_run *run) {
+int vm_call_run(const lazy_call *call, const int64_t *offsets, void *const *bufs, void *kept, const neap_run *run) {
     lazy_tensor tensors[NEAP_MAX_INPUTS + 1];
     lazy_call bound = vm_call_bind(call, offsets, bufs, tensors);
+    bound.kept = kept;
     return call->op->call(&bound, run);
 }
 
@@ -69,7 +70,7 @@ static int cpu_run(const lazy_kernel *kernel, const lazy_operands *with, const n
 }
 
 static int cpu_call(const lazy_call *call, const int64_t *offsets, const lazy_operands *with, const neap_run *run) {
-    return vm_call_run(call, offsets, with->bufs, run);
+    return vm_call_run(call, offsets, with->bufs, with->kept, run);
 }
 
 static int cpu_copy(void *to, const void *from, size_t bytes, const neap_run *run) {

@@ -22,6 +22,7 @@ typedef struct lazy_operands {
     int nbufs, nnumbers;
     void *const *bufs; /* addresses in the memory of the device that runs the step */
     const lazy_scalar *numbers;
+    void *kept; /* see lazy_call */
 } lazy_operands;
 
 typedef struct lazy_backend {
@@ -92,7 +93,7 @@ int vm_backend_copy(void *to, const void *from, size_t bytes, const neap_run *ru
 
 /* A call with the addresses of its operands: `tensors` (NEAP_MAX_INPUTS + 1) are those of what is returned. */
 lazy_call vm_call_bind(const lazy_call *call, const int64_t *offsets, void *const *bufs, lazy_tensor *tensors);
-/* A call on memory of the host. */
-int vm_call_run(const lazy_call *call, const int64_t *offsets, void *const *bufs, const neap_run *run);
+/* A call on memory of the host. kept: see lazy_call. */
+int vm_call_run(const lazy_call *call, const int64_t *offsets, void *const *bufs, void *kept, const neap_run *run);
 
 #endif

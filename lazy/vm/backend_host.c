@@ -29,7 +29,7 @@ static int run_kernel(const neap_launch *launch) {
 static int run_call(const neap_launch *launch) {
     neap_run run = run_of(launch);
     return vm_call_run((const lazy_call *)(uintptr_t)launch->scalars[WORD_WORK],
-                       (const int64_t *)(uintptr_t)launch->scalars[WORD_OFFSETS], launch->buffers, &run);
+                       (const int64_t *)(uintptr_t)launch->scalars[WORD_OFFSETS], launch->buffers, NULL, &run);
 }
 
 static int launch_step(const void *work, const int64_t *offsets, const lazy_operands *with, const neap_run *run,

@@ -99,12 +99,13 @@ static void add_up(neap_convolution_kind kind, const neap_convolution *a, double
 typedef struct job {
     neap_convolution args;
     neap_convolution_kind kind;
+    engine_conv_kept *kept;
     int status;
 } job;
 
 static int convolve(void *arg, const neap_run *run) {
     job *j = arg;
-    j->status = engine_conv(run, j->kind, &j->args);
+    j->status = engine_conv(run, j->kind, &j->args, j->kept);
     return 0;
 }
 
@@ -116,6 +117,35 @@ static void compute(job *j, float *result, int64_t size) {
     CHECK_EQ(neap_push_sync(convolve, j, &push), NEAP_OK);
     CHECK_EQ(neap_wait_all(), NEAP_OK);
     CHECK_EQ(j->status, NEAP_OK);
+}
+
+/* Calls at once that share what they keep, of which one copies the kernel; then one that finds the copy. All have the
+ * bits of calls that keep nothing. */
+static void check_kept(const job *like, const float *result, int64_t size) {
+    enum { CALLS = 5 };
+    engine_conv_kept *kept = engine_conv_keep(like->kind, &like->args);
+    job jobs[CALLS];
+    float *results[CALLS];
+    neap_push push = {.name = "conv"};
+    for (int k = 0; k < CALLS; k++) {
+        results[k] = malloc((size_t)size * sizeof(float));
+        jobs[k] = *like;
+        jobs[k].kept = kept;
+        *(like->kind == NEAP_CONVOLUTION_FORWARD ? &jobs[k].args.y : &jobs[k].args.x) = results[k];
+        CHECK_EQ(neap_push_sync(convolve, &jobs[k], &push), NEAP_OK);
+        if (k == CALLS - 2)
+            CHECK_EQ(neap_wait_all(), NEAP_OK);
+    }
+    CHECK_EQ(neap_wait_all(), NEAP_OK);
+    for (int k = 0; k < CALLS; k++) {
+        CHECK_EQ(jobs[k].status, NEAP_OK);
+        CHECK(memcmp(results[k], result, (size_t)size * sizeof(float)) == 0);
+        free(results[k]);
+    }
+    if (kept) {
+        CHECK(engine_conv_kept_bytes(kept) > 0);
+        engine_conv_kept_free(kept);
+    }
 }
 
 static void check_case(const neap_convolution *given, neap_convolution_kind kind, int workers, float **first) {
@@ -149,6 +179,8 @@ static void check_case(const neap_convolution *given, neap_convolution_kind kind
         }
         if (!CHECK(memcmp(first[plainly], result, (size_t)size * sizeof(float)) == 0))
             fprintf(stderr, "kind %d, %d workers, %s\n", (int)kind, workers, plainly ? "products" : "library");
+        if (kind != NEAP_CONVOLUTION_KERNEL)
+            check_kept(&j, result, size);
     }
     free(x), free(y), free(w), free(expected);
 }

@@ -38,6 +38,30 @@ check.test("the same arrays: what they alone lead to is not computed again", fun
     check.ok(tostring(np.explain(f)):find "computed once for the same arrays in the arguments of option 'keep'")
 end)
 
+check.test("convolutions keep their kernels in the layout of the library, until the kernel is another one", function()
+    local function f(p, x)
+        local y = np.nn.conv(x, p.w)
+        return y, np.grad(function(v) return (np.nn.conv(v, p.w) ^ 2):sum() end)(x)
+    end
+    local kept, plain = np.jit(f, { keep = 1 }), np.jit(f)
+    local p = { w = programs.leaf("f32", 1, { 3, 3, 8, 16 }) }
+    local step = np.jit(function(w) return w * 0.5 end, { donate = 1 })
+    for k = 1, 12 do
+        local x, results = programs.leaf("f32", k, { 2, 14, 14, 8 }), {}
+        for j = 1, 3 do results[j] = { kept(p, x) } end -- at once
+        local want = { plain(p, x) }
+        for j = 1, 3 do
+            for i = 1, 2 do check.equal(programs.hash(results[j][i]), programs.hash(want[i])) end
+        end
+        if k % 3 == 0 then p = { w = step(p.w) } end
+        if k == 8 then np.memory.trim() end
+    end
+    local entry, library = np.jit_cache(kept).entries[1], tostring(np.explain(kept)):find "oneDNN"
+    check.ok(not library or entry.kept_bytes >= 2 * 3 * 3 * 8 * 16 * 4, entry.kept_bytes)
+    np.memory.trim()
+    check.ok(np.jit_cache(kept).entries[1].kept_bytes <= entry.kept_bytes)
+end)
+
 check.test("a result of kept arguments alone is theirs, and may be used up", function()
     local f = np.jit(function(w, x) return np.sort(w), x + 1 end, { keep = 1 })
     local w, x = weights(1), programs.leaf("f32", 4, { 8 })

@@ -91,6 +91,9 @@ local function append_entry(lines, entry)
     if entry.kept_steps > 0 then
         lines[#lines + 1] = ("computed once for the same arrays in the arguments of option 'keep': %d of its steps, of "
                              .. "which %.3g MiB are kept"):format(entry.kept_steps, entry.kept_bytes / 2 ^ 20)
+    elseif entry.kept_bytes > 0 then
+        lines[#lines + 1] = ("kept for the same arrays in the arguments of option 'keep': %.3g MiB, in the layout of a "
+                             .. "library"):format(entry.kept_bytes / 2 ^ 20)
     end
 end
 
