@@ -18,6 +18,7 @@ from records import HERE, Writer, text
 
 FOLDER = os.path.join(HERE, "onnx")
 OPSET = 20
+TOWERS, MOST = 16, 400
 
 
 def strip(graph):
@@ -205,6 +206,159 @@ def quantized(rng):
          tensor("w_scale", np.float32(0.02))])
 
 
+class Tower:
+    """A network of images, drawn at random: each operator reads values that are there, of any layout of theirs."""
+
+    def __init__(self, rng, nodes):
+        self.rng, self.nodes, self.constants = rng, [], []
+        self.shapes = {"x": (2, 4, 7, 6)}
+        self.draw_conv()
+        while len(self.nodes) < nodes or len(self.shapes) < 5:
+            getattr(self, "draw_" + rng.choice([name[5:] for name in dir(self) if name.startswith("draw_")]))()
+
+    def read(self, test=lambda shape: True):
+        """The name of a small image for which the test holds: one of the last ones, most often."""
+        names = [name for name, shape in self.shapes.items()
+                 if len(shape) == 4 and np.prod(shape) <= MOST and test(shape)]
+        return names[max(-1 - int(self.rng.exponential(2)), -len(names))] if names else None
+
+    def write(self, op, inputs, shape, **attributes):
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, inputs, [name], **attributes))
+        self.shapes[name] = tuple(int(k) for k in shape)
+        return name
+
+    def constant(self, values):
+        name = f"c{len(self.constants)}"
+        values = np.asarray(values)
+        self.constants.append(tensor(name, values.astype(np.float32) if values.dtype == np.float64 else values))
+        return name
+
+    def floats(self, *shape):
+        return self.constant(self.rng.standard_normal(shape) * 0.6)
+
+    def places(self, extent, kernel, stride, pads):
+        return (extent + pads - kernel) // stride + 1
+
+    def draw_conv(self):
+        x = self.read(lambda s: min(s[2:]) >= 3)
+        if not x:
+            return
+        n, c, h, w = self.shapes[x]
+        kernel, stride, groups = self.rng.choice([1, 3]), self.rng.choice([1, 1, 2]), self.rng.choice([1, 1, 2, c])
+        groups = groups if c % groups == 0 else 1
+        features, pad = groups * self.rng.integers(1, 4 if groups < 3 else 2), self.rng.integers(0, kernel)
+        inputs = [x, self.floats(features, c // groups, kernel, kernel)]
+        inputs += [self.floats(features)][:self.rng.integers(2)]
+        self.write("Conv", inputs, (n, features, self.places(h, kernel, stride, 2 * pad),
+                                    self.places(w, kernel, stride, 2 * pad)),
+                   strides=[stride] * 2, group=groups, pads=[pad] * 4)
+
+    def draw_norm(self):
+        x = self.read()
+        c = self.shapes[x][1]
+        inputs = [self.floats(c) for _ in range(3)] + [self.constant(self.rng.uniform(0.5, 2, c))]
+        self.write("BatchNormalization", [x] + inputs, self.shapes[x])
+
+    def draw_element(self):
+        x = self.read()
+        op = self.rng.choice(["Relu", "Sigmoid", "HardSwish", "Tanh", "LeakyRelu", "Elu", "Abs", "Identity"])
+        self.write(op, [x], self.shapes[x])
+
+    def draw_clip(self):
+        x = self.read()
+        self.write("Clip", [x, self.constant(np.float32(-0.5)), self.constant(np.float32(0.7))], self.shapes[x])
+
+    def draw_pair(self):
+        x = self.read()
+        y = self.read(lambda s: s == self.shapes[x])
+        op = self.rng.choice(["Add", "Sub", "Mul", "Max", "Min", "Sum"])
+        self.write(op, [x, y] if self.rng.integers(2) else [y, x], self.shapes[x])
+
+    def draw_beside(self):
+        """Of fewer axes, or with some of one element."""
+        x = self.read()
+        shape = [extent if self.rng.integers(2) else 1 for extent in self.shapes[x]][self.rng.integers(5):]
+        y = self.floats(*shape)
+        op = self.rng.choice(["Add", "Sub", "Mul", "PRelu"])
+        first = op == "PRelu" or self.rng.integers(2)
+        self.write(op, [x, y] if first else [y, x], self.shapes[x])
+
+    def draw_gate(self):
+        x = self.read()
+        n, c, *_ = self.shapes[x]
+        mean = self.write("GlobalAveragePool", [x], (n, c, 1, 1))
+        gate = self.write("Conv", [mean, self.floats(c, c, 1, 1), self.floats(c)], (n, c, 1, 1))
+        gate = self.write("HardSigmoid", [gate], (n, c, 1, 1))
+        self.write("Mul", [x, gate] if self.rng.integers(2) else [gate, x], self.shapes[x])
+
+    def draw_concat(self):
+        axis = int(self.rng.integers(4))
+        x = self.read(lambda s: s[axis] <= 8)
+        if not x:
+            return
+        rest = lambda s: s[:axis] + s[axis + 1:]
+        y = self.read(lambda s: rest(s) == rest(self.shapes[x]) and s[axis] <= 8)
+        shape = list(self.shapes[x])
+        shape[axis] += self.shapes[y][axis]
+        self.write("Concat", [x, y], shape, axis=axis - 4 * int(self.rng.integers(2)))
+
+    def draw_pool(self):
+        x = self.read(lambda s: min(s[2:]) >= 3)
+        if not x:
+            return
+        kernel, stride, pad = int(self.rng.integers(2, 4)), int(self.rng.integers(1, 3)), int(self.rng.integers(2))
+        how = {"count_include_pad": int(self.rng.integers(2))}
+        op = self.rng.choice(["MaxPool", "AveragePool"])
+        n, c, h, w = self.shapes[x]
+        self.write(op, [x], (n, c, self.places(h, kernel, stride, 2 * pad), self.places(w, kernel, stride, 2 * pad)),
+                   kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[pad] * 4,
+                   **(how if op == "AveragePool" else {}))
+
+    def draw_where(self):
+        x = self.read()
+        y = self.read(lambda s: s == self.shapes[x])
+        self.nodes.append(helper.make_node("Less", [x, self.constant(np.float32(0.1))], [f"less{len(self.nodes)}"]))
+        self.write("Where", [self.nodes[-1].output[0], y, self.constant(np.float32(0.3))], self.shapes[x])
+
+    def draw_softmax(self):
+        x = self.read()
+        self.write("Softmax", [x], self.shapes[x], axis=int(self.rng.integers(4)))
+
+    def draw_mean(self):
+        x = self.read()
+        axes = sorted(self.rng.choice(4, 2, replace=False).tolist())
+        shape = [1 if k in axes else extent for k, extent in enumerate(self.shapes[x])]
+        self.write("ReduceMean", [x, self.constant(np.array(axes))], shape, keepdims=1)
+
+    def draw_transpose(self):
+        x = self.read()
+        order = self.rng.permutation(4).tolist()
+        self.write("Transpose", [x], [self.shapes[x][k] for k in order], perm=order)
+
+    def draw_shuffle(self):
+        x = self.read(lambda s: s[1] % 2 == 0)
+        if not x:
+            return
+        n, c, h, w = self.shapes[x]
+        apart = self.write("Reshape", [x, self.constant(np.array([n, 2, c // 2, h, w]))], (n, 2, c // 2, h, w))
+        apart = self.write("Transpose", [apart], (n, c // 2, 2, h, w), perm=[0, 2, 1, 3, 4])
+        self.write("Reshape", [apart, self.constant(np.array([n, c, h, w]))], (n, c, h, w))
+
+    def draw_resize(self):
+        x = self.read(lambda s: max(s[2:]) <= 8)
+        if not x:
+            return
+        n, c, h, w = self.shapes[x]
+        self.write("Resize", [x, "", self.constant(np.array([1, 1, 2, 2], np.float32))], (n, c, 2 * h, 2 * w),
+                   mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+
+    def made(self):
+        names = [name for name in self.shapes if name != "x"][-2:]
+        return model(self.nodes, [value("x", self.shapes["x"])],
+                     [value(name, self.shapes[name]) for name in names], self.constants)
+
+
 def make():
     os.makedirs(FOLDER, exist_ok=True)
     torch.manual_seed(0)
@@ -245,6 +399,9 @@ def make():
         record(out, "functions.onnx", {"x": floats(5)})
         save("quantized.onnx", quantized(rng))
         record(out, "quantized.onnx", {"x": floats(3, 8)})
+        for k in range(TOWERS):
+            save(f"tower{k}.onnx", Tower(np.random.default_rng(k), 16).made())
+            record(out, f"tower{k}.onnx", {"x": floats(2, 4, 7, 6)})
 
 
 if __name__ == "__main__":

@@ -6,22 +6,25 @@ local np, like = core.np, node.like
 local nn = np.nn
 local ops = {}
 
-ops.Relu = { run = function(_, x) return np.maximum(x, 0) end }
-ops.Softsign = { run = function(_, x) return nn.soft_sign(x) end }
-ops.Softplus = { run = function(_, x) return nn.softplus(x) end }
-ops.Mish = { run = function(_, x) return nn.mish(x) end }
+ops.Relu = { elements = true, run = function(_, x) return np.maximum(x, 0) end }
+ops.Softsign = { elements = true, run = function(_, x) return nn.soft_sign(x) end }
+ops.Softplus = { elements = true, run = function(_, x) return nn.softplus(x) end }
+ops.Mish = { elements = true, run = function(_, x) return nn.mish(x) end }
 
-ops.LeakyRelu = { attrs = "alpha", run = function(n, x) return nn.leaky_relu(x, n.attr.alpha or 0.01) end }
-ops.PRelu = { least = 2, run = function(_, x, slope) return np.where(np.less(x, 0), x * slope, x) end }
+ops.LeakyRelu = {
+    attrs = "alpha", elements = true,
+    run = function(n, x) return nn.leaky_relu(x, n.attr.alpha or 0.01) end,
+}
+ops.PRelu = { least = 2, elements = true, run = function(_, x, slope) return np.where(np.less(x, 0), x * slope, x) end }
 ops.ThresholdedRelu = {
-    attrs = "alpha",
+    attrs = "alpha", elements = true,
     run = function(n, x) return np.where(np.greater(x, n.attr.alpha or 1), x, like(x, 0)) end,
 }
 
-ops.Elu = { attrs = "alpha", run = function(n, x) return nn.elu(x, n.attr.alpha or 1) end }
-ops.Celu = { attrs = "alpha", run = function(n, x) return nn.celu(x, n.attr.alpha or 1) end }
+ops.Elu = { attrs = "alpha", elements = true, run = function(n, x) return nn.elu(x, n.attr.alpha or 1) end }
+ops.Celu = { attrs = "alpha", elements = true, run = function(n, x) return nn.celu(x, n.attr.alpha or 1) end }
 ops.Selu = {
-    attrs = "alpha gamma",
+    attrs = "alpha gamma", elements = true,
     run = function(n, x)
         local alpha, gamma = n.attr.alpha or 1.67326319217681884765625, n.attr.gamma or 1.05070102214813232421875
         return np.where(np.greater(x, 0), x, np.expm1(np.minimum(x, 0)) * alpha) * gamma
@@ -29,21 +32,24 @@ ops.Selu = {
 }
 
 ops.HardSigmoid = {
-    attrs = "alpha beta",
+    attrs = "alpha beta", elements = true,
     run = function(n, x)
         return np.maximum(np.minimum(x * (n.attr.alpha or 0.2) + (n.attr.beta or 0.5), 1), 0)
     end,
 }
-ops.HardSwish = { run = function(_, x) return x * np.maximum(np.minimum(x / 6 + 0.5, 1), 0) end }
-ops.Swish = { attrs = "alpha", run = function(n, x) return x * np.sigmoid(x * (n.attr.alpha or 1)) end }
+ops.HardSwish = { elements = true, run = function(_, x) return x * np.maximum(np.minimum(x / 6 + 0.5, 1), 0) end }
+ops.Swish = {
+    attrs = "alpha", elements = true,
+    run = function(n, x) return x * np.sigmoid(x * (n.attr.alpha or 1)) end,
+}
 
 ops.Gelu = {
-    attrs = "approximate",
+    attrs = "approximate", elements = true,
     run = function(n, x) return nn.gelu(x, { approximate = n.attr.approximate == "tanh" }) end,
 }
 
 ops.Shrink = {
-    attrs = "lambd bias",
+    attrs = "lambd bias", elements = true,
     run = function(n, x)
         local lambda, bias = n.attr.lambd or 0.5, n.attr.bias or 0
         local above, below = np.greater(x, lambda), np.less(x, -lambda)

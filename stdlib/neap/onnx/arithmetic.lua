@@ -17,13 +17,13 @@ for name, f in pairs {
     Sign = np.sign, Sin = np.sin, Sinh = np.sinh, Sqrt = np.sqrt, Tan = np.tan, Tanh = np.tanh, IsNaN = np.isnan,
     BitwiseNot = np.bitwise_invert, Round = np.rint, Det = np.linalg.det,
 } do
-    ops[name] = { run = function(_, x) return f(x) end }
+    ops[name] = { elements = name ~= "Det", run = function(_, x) return f(x) end }
 end
 
-ops.Identity = { run = identity }
+ops.Identity = { elements = true, run = identity }
 
 ops.IsInf = {
-    attrs = "detect_negative detect_positive",
+    attrs = "detect_negative detect_positive", elements = true,
     run = function(n, x)
         local above, below = n.attr.detect_positive ~= 0, n.attr.detect_negative ~= 0
         if above and below then return np.isinf(x) end
@@ -44,11 +44,11 @@ for name, f in pairs {
     Greater = np.greater, GreaterOrEqual = np.greater_equal, And = np.logical_and, Or = np.logical_or,
     Xor = np.logical_xor, BitwiseAnd = np.bitwise_and, BitwiseOr = np.bitwise_or, BitwiseXor = np.bitwise_xor,
 } do
-    ops[name] = { least = 2, run = function(_, a, b) return f(a, b) end }
+    ops[name] = { least = 2, elements = true, run = function(_, a, b) return f(a, b) end }
 end
 
 ops.Div = {
-    least = 2,
+    least = 2, elements = true,
     run = function(_, a, b)
         if is_whole(a) then return np.divide(a, b, { rounding_mode = "trunc" }) end
         return np.divide(a, b)
@@ -56,7 +56,7 @@ ops.Div = {
 }
 
 ops.Mod = {
-    attrs = "fmod", least = 2,
+    attrs = "fmod", least = 2, elements = true,
     run = function(n, a, b)
         if n.attr.fmod == 1 then return np.fmod(a, b) end
         return np.remainder(a, b)
@@ -67,7 +67,7 @@ ops.Mod = {
     end,
 }
 
-ops.Pow = { least = 2, run = function(_, a, b) return np.pow(a, b, { keep_base = true }) end }
+ops.Pow = { least = 2, elements = true, run = function(_, a, b) return np.pow(a, b, { keep_base = true }) end }
 
 local function folded(f)
     return function(_, x, ...)
@@ -76,20 +76,22 @@ local function folded(f)
     end
 end
 
-ops.Max, ops.Min, ops.Sum = { run = folded(np.maximum) }, { run = folded(np.minimum) }, { run = folded(np.add) }
-ops.Mean = { run = function(n, ...) return ops.Sum.run(n, ...) / select("#", ...) end }
+for name, f in pairs { Max = np.maximum, Min = np.minimum, Sum = np.add } do
+    ops[name] = { elements = true, run = folded(f) }
+end
+ops.Mean = { elements = true, run = function(n, ...) return ops.Sum.run(n, ...) / select("#", ...) end }
 
 ops.BitShift = {
-    attrs = "direction", least = 2,
+    attrs = "direction", least = 2, elements = true,
     run = function(n, a, b)
         return (n.attr.direction == "LEFT" and np.bitwise_left_shift or np.bitwise_right_shift)(a, b)
     end,
 }
 
-ops.Where = { least = 3, run = function(_, condition, a, b) return np.where(condition, a, b) end }
+ops.Where = { least = 3, elements = true, run = function(_, condition, a, b) return np.where(condition, a, b) end }
 
 ops.Clip = {
-    attrs = "min max",
+    attrs = "min max", elements = true,
     run = function(n, x, low, high)
         if low == nil and n.attr.min then low = like(x, n.attr.min) end
         if high == nil and n.attr.max then high = like(x, n.attr.max) end
@@ -102,7 +104,7 @@ ops.Clip = {
 -- ---- Dtypes ---------------------------------------------------------------------------------------------------------
 
 ops.Cast = {
-    attrs = "to saturate round_mode",
+    attrs = "to saturate round_mode", elements = true,
     run = function(n, x) return cast(x, n:dtype_attribute "to") end,
     check = function(n) n:dtype_attribute "to" end,
 }

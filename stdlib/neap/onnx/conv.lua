@@ -11,7 +11,11 @@ local ops = {}
 
 -- ---- Convolutions ---------------------------------------------------------------------------------------------------
 
-ops.Conv = { attrs = images.CONV, least = 2, run = function(n, x, w, b) return biased(images.conv(n, x, w), b) end }
+ops.Conv = {
+    attrs = images.CONV, least = 2, begins = true,
+    run = function(n, x, w, b) return biased(images.conv(n, x, w), b) end,
+    last = function(n, x, w, b) return biased(images.conv(n, x, w, nil, nil, true), b, true) end,
+}
 
 --- The paddings that the convolution's transpose takes away, and its padding behind.
 local function transposed_pads(n, dims, window, strides)
@@ -31,23 +35,27 @@ local function transposed_pads(n, dims, window, strides)
     return low, high, more
 end
 
+local function transposed_conv(n, x, w, b, last)
+    local layout, count, groups = layout_of(n, x, last), core.ndim(x) - 2, n.attr.group or 1
+    local strides, dilations = each(n, "strides", count, 1), each(n, "dilations", count, 1)
+    local window = dilated(spatial(w), dilations)
+    local low, high, more = transposed_pads(n, spatial(x, last), window, strides)
+    local shape, flipped = { groups, w.shape[1] / groups, w.shape[2] }, {}
+    for k = 1, count do
+        shape[k + 3], flipped[k] = w.shape[k + 2], k + 1
+        low[k], high[k] = window[k] - 1 - low[k], window[k] - 1 - high[k] + more[k]
+    end
+    local kernel = np.swapaxes(np.reshape(np.flip(w, { axis = flipped }), shape), 1, 2)
+    kernel = np.reshape(kernel, { w.shape[2] * groups, w.shape[1] / groups, unpack(shape, 4) })
+    if last then kernel = images.kernel_last(kernel) end
+    return biased(nn.conv(x, kernel, { input_dilation = strides, kernel_dilation = dilations, groups = groups,
+                                       padding = pairs_of(low, high), layout = layout }), b, last)
+end
+
 ops.ConvTranspose = {
-    attrs = images.CONV .. " output_padding output_shape", least = 2,
-    run = function(n, x, w, b)
-        local layout, count, groups = layout_of(n, x), core.ndim(x) - 2, n.attr.group or 1
-        local strides, dilations = each(n, "strides", count, 1), each(n, "dilations", count, 1)
-        local window = dilated(spatial(w), dilations)
-        local low, high, more = transposed_pads(n, spatial(x), window, strides)
-        local shape, flipped = { groups, w.shape[1] / groups, w.shape[2] }, {}
-        for k = 1, count do
-            shape[k + 3], flipped[k] = w.shape[k + 2], k + 1
-            low[k], high[k] = window[k] - 1 - low[k], window[k] - 1 - high[k] + more[k]
-        end
-        local kernel = np.swapaxes(np.reshape(np.flip(w, { axis = flipped }), shape), 1, 2)
-        kernel = np.reshape(kernel, { w.shape[2] * groups, w.shape[1] / groups, unpack(shape, 4) })
-        return biased(nn.conv(x, kernel, { input_dilation = strides, kernel_dilation = dilations, groups = groups,
-                                           padding = pairs_of(low, high), layout = layout }), b)
-    end,
+    attrs = images.CONV .. " output_padding output_shape", least = 2, begins = true,
+    run = function(n, x, w, b) return transposed_conv(n, x, w, b) end,
+    last = function(n, x, w, b) return transposed_conv(n, x, w, b, true) end,
 }
 
 -- ---- Windows --------------------------------------------------------------------------------------------------------
@@ -56,13 +64,13 @@ local POOL = "auto_pad ceil_mode dilations kernel_shape pads storage_order strid
 
 --- The facts of a pool: { kernel, strides, dilations, low, high }; `extra`: places behind the padding that the last
 -- window, with ceil_mode, reads.
-local function pool_of(n, x)
-    local dims = spatial(x)
+local function pool_of(n, x, last)
+    local dims = spatial(x, last)
     local count = #dims
     local kernel = each(n, "kernel_shape", count)
     if not n.attr.kernel_shape then n:fail("it needs kernel_shape") end
     local p = { kernel = kernel, strides = each(n, "strides", count, 1), dilations = each(n, "dilations", count, 1),
-                extra = {}, dims = dims, count = count, layout = layout_of(n, x) }
+                extra = {}, dims = dims, count = count, layout = layout_of(n, x, last) }
     local window = dilated(kernel, p.dilations)
     p.low, p.high = pads_of(n, dims, window, p.strides)
     for k = 1, count do
@@ -143,14 +151,21 @@ local function places_of(x, p, columns)
     return channels * step + place
 end
 
+local function plain_max(x, p)
+    return nn.max_pool(x, p.kernel, { strides = p.strides, padding = pairs_of(p.low, behind(p)), layout = p.layout })
+end
+
 ops.MaxPool = {
     attrs = POOL,
+    last = function(n, x)
+        local p = pool_of(n, x, true)
+        return is_plain(p) and not n:wants(2) and plain_max(x, p) or nil
+    end,
     run = function(n, x)
         local p = pool_of(n, x)
         local y
         if is_plain(p) then
-            y = nn.max_pool(x, p.kernel, { strides = p.strides, padding = pairs_of(p.low, behind(p)),
-                                           layout = p.layout })
+            y = plain_max(x, p)
         else
             y = np.max(windows(x, p, least(x), p.low, behind(p)), { axis = last_axes(p.count) })
         end
@@ -159,8 +174,17 @@ ops.MaxPool = {
     end,
 }
 
+local function plain_average(x, p, low, high)
+    return nn.avg_pool(x, p.kernel, { strides = p.strides, padding = pairs_of(low, high), layout = p.layout,
+                                      count_include_pad = false })
+end
+
 ops.AveragePool = {
     attrs = POOL,
+    last = function(n, x)
+        local p = pool_of(n, x, true)
+        return is_plain(p) and n.attr.count_include_pad ~= 1 and plain_average(x, p, p.low, behind(p)) or nil
+    end,
     run = function(n, x)
         local p = pool_of(n, x)
         local low, high, counts = p.low, behind(p), np.ones_like(x)
@@ -171,10 +195,7 @@ ops.AveragePool = {
             low, high = {}, p.extra
             for k = 1, p.count do low[k] = 0 end
         end
-        if is_plain(p) then
-            return nn.avg_pool(x, p.kernel, { strides = p.strides, padding = pairs_of(low, high), layout = p.layout,
-                                              count_include_pad = false })
-        end
+        if is_plain(p) then return plain_average(x, p, low, high) end
         local over = { axis = last_axes(p.count) }
         return np.sum(windows(x, p, 0, low, high), over) / np.sum(windows(counts, p, 0, low, high), over)
     end,
@@ -188,14 +209,16 @@ ops.LpPool = {
     end,
 }
 
-local function spatial_axes(x)
+local function spatial_axes(x, last)
     local axes = {}
-    for k = 2, core.ndim(x) - 1 do axes[#axes + 1] = k end
+    for k = 2, core.ndim(x) - 1 do axes[#axes + 1] = last and k - 1 or k end
     return { axis = axes, keepdims = true }
 end
 
-ops.GlobalAveragePool = { run = function(_, x) return np.mean(x, spatial_axes(x)) end }
-ops.GlobalMaxPool = { run = function(_, x) return np.max(x, spatial_axes(x)) end }
+for name, f in pairs { GlobalAveragePool = np.mean, GlobalMaxPool = np.max } do
+    ops[name] = { run = function(_, x) return f(x, spatial_axes(x)) end,
+                  last = function(_, x) return f(x, spatial_axes(x, true)) end }
+end
 ops.GlobalLpPool = { attrs = "p", run = function(n, x) return norm(x, n.attr.p or 2, spatial_axes(x)) end }
 
 ops.MaxUnpool = {

@@ -1,5 +1,6 @@
 --- images.lua: what operators of images have in common: attributes by spatial axis, padding, the convolution itself.
--- Images are (batch, channels, spatial axes…), as np.nn has them with a layout "NC…".
+-- Images are (batch, channels, spatial axes…), as np.nn has them with a layout "NC…"; or, where `last` is true, (batch,
+-- spatial axes…, channels), as np.nn has them by default.
 local core = require "neap.core"
 local node = require "neap.onnx.node"
 
@@ -7,10 +8,10 @@ local np = core.np
 local nn = np.nn
 local images = {}
 
-local LAYOUTS = { "NCW", "NCHW", "NCDHW" }
+local FIRST, LAST = { "NCW", "NCHW", "NCDHW" }, { "NWC", "NHWC", "NDHWC" }
 
-function images.layout_of(n, x)
-    local layout = LAYOUTS[core.ndim(x) - 2]
+function images.layout_of(n, x, last)
+    local layout = (last and LAST or FIRST)[core.ndim(x) - 2]
     if not layout then n:fail("images of shape %s: np.nn has 1 to 3 spatial axes", core.shape_text(x)) end
     return layout
 end
@@ -26,9 +27,9 @@ function images.each(n, name, count, default)
     return list
 end
 
-function images.spatial(x)
-    local dims = {}
-    for k = 3, #x.shape do dims[k - 2] = x.shape[k] end
+function images.spatial(x, last)
+    local dims, shape = {}, x.shape
+    for k = 3, #shape do dims[k - 2] = shape[last and k - 1 or k] end
     return dims
 end
 
@@ -62,8 +63,9 @@ function images.dilated(kernel, dilations)
 end
 
 --- A bias of one number a channel, beside images.
-function images.biased(y, b)
+function images.biased(y, b, last)
     if b == nil then return y end
+    if last then return y + b end
     local shape = { 1, -1 }
     for k = 3, core.ndim(y) do shape[k] = 1 end
     return y + np.reshape(b, shape)
@@ -71,18 +73,23 @@ end
 
 images.CONV = "auto_pad dilations group kernel_shape pads strides"
 
+--- A kernel for images with their channels last: (spatial axes…, channels, features).
+function images.kernel_last(w)
+    return np.moveaxis(w, { 1, 0 }, { -2, -1 })
+end
+
 --- The convolution of a node's attributes, as ConvInteger and QLinearConv have it too.
-function images.conv(n, x, w, convolve, more)
-    local layout, count = images.layout_of(n, x), core.ndim(x) - 2
+function images.conv(n, x, w, convolve, more, last)
+    local layout, count = images.layout_of(n, x, last), core.ndim(x) - 2
     if core.ndim(w) ~= count + 2 then
         n:fail("a kernel of shape %s for images of %d axes", core.shape_text(w), count)
     end
     local strides, dilations = images.each(n, "strides", count, 1), images.each(n, "dilations", count, 1)
-    local low, high = images.pads_of(n, images.spatial(x), images.dilated(images.spatial(w), dilations), strides)
+    local low, high = images.pads_of(n, images.spatial(x, last), images.dilated(images.spatial(w), dilations), strides)
     local o = { strides = strides, kernel_dilation = dilations, padding = images.pairs_of(low, high),
                 groups = n.attr.group or 1, layout = layout }
     for key, value in pairs(more or {}) do o[key] = value end
-    return (convolve or nn.conv)(x, w, o)
+    return (convolve or nn.conv)(x, last and images.kernel_last(w) or w, o)
 end
 
 --- The p-norm along axes.

@@ -12,7 +12,7 @@ local function wide(x)
     return core.dtype_of(x).bytes == 2 and cast(x, "f32") or x
 end
 
---- The shape of one number a channel beside x.
+--- The shape of one number a channel beside x, which has its channels first.
 local function by_channel(x, values)
     local shape = { 1, -1 }
     for k = 3, core.ndim(x) do shape[k] = 1 end
@@ -34,10 +34,23 @@ local function from_axis(axis, rank)
     return axes
 end
 
+local function identity(_, values) return values end
+
+--- x normalized with a mean and a variance: x * factor + rest, of which each has one element a channel, put beside x by
+-- `beside`.
+local function normalized(n, beside, x, scale, bias, mean, var)
+    local factor = wide(scale) / np.sqrt(wide(var) + (n.attr.epsilon or 1e-5))
+    local rest = wide(bias) - wide(mean) * factor
+    return cast(wide(x) * beside(x, factor) + beside(x, rest), x.dtype)
+end
+
 ops.BatchNormalization = {
     attrs = "epsilon momentum spatial training_mode is_test consumed_inputs", least = 5,
+    last = function(n, ...)
+        if n.attr.spatial == 0 or n.attr.training_mode == 1 or #n.outputs > 1 then return nil end
+        return normalized(n, identity, ...)
+    end,
     run = function(n, x, scale, bias, mean, var)
-        local dtype, epsilon = x.dtype, n.attr.epsilon or 1e-5
         if n.attr.spatial == 0 then n:fail("the form of opset 7 that is not spatial") end
         if n.attr.training_mode ~= 1 and #n.outputs > 1 then n:fail("the form that trains, of before opset 14") end
         local new_mean, new_var
@@ -48,10 +61,7 @@ ops.BatchNormalization = {
             new_var = cast(var * momentum + own_var * (1 - momentum), var.dtype)
             mean, var = own_mean, own_var
         end
-        local factor = wide(scale) / np.sqrt(wide(var) + epsilon)
-        x = wide(x)
-        local y = (x - by_channel(x, wide(mean))) * by_channel(x, factor) + by_channel(x, wide(bias))
-        return cast(y, dtype), new_mean, new_var
+        return normalized(n, by_channel, x, scale, bias, mean, var), new_mean, new_var
     end,
 }
 

@@ -11,6 +11,7 @@
 --     reads    true: reads values: a graph with such a node is run op by op
 --     any      true: inputs come as arrays or host tensors
 --     check    a function of the node, called when the model is read
+--     elements, last, images, begins    what it does with images that have their channels last (layouts.lua)
 --
 -- Operators that shape arithmetic uses have a function of host tensors in hosts.ops as well.
 local attributes = require "neap.onnx.attributes"

@@ -1,20 +1,24 @@
 --- run.lua: running a compiled graph: run.graph(compiled, values, env) with a value for each input.
 local core = require "neap.core"
 local hosts = require "neap.onnx.hosts"
+local layouts = require "neap.onnx.layouts"
 
 local np = core.np
 local run = {}
 
 local MOST_INPUTS = core.MAX_INPUTS
 
---- The inputs of a node for the row: inputs that decide about shapes as host tensors, others as arrays.
+--- The inputs of a node for the row: inputs that decide about shapes as host tensors, others as arrays, or as images
+-- with their channels last.
 local function prepared(n, values, count)
     local row = n.row
-    if row.any then return values end
     local as_host = row.at_host
     for k = 1, count do
         local value = values[k]
-        if value ~= nil and as_host[k] then
+        if as_host[k] or row.any then value = layouts.array(value) end
+        if row.any then
+            values[k] = value
+        elseif value ~= nil and as_host[k] then
             values[k] = n:host(value, ("input %d ('%s')"):format(k - 1, n.inputs[k]))
         elseif hosts.is(value) then
             values[k] = hosts.array(value)
@@ -43,7 +47,11 @@ local function run_node(n, env)
         if results[1] ~= nil then return results end
     end
     if n.row.graphs then n.run = function(graph, inputs) return run.graph(graph, inputs, env) end end
-    return { n.row.run(n, unpack(prepared(n, values, count), 1, math.min(count, MOST_INPUTS))) }
+    count = math.min(count, MOST_INPUTS)
+    local results = layouts.run(n, prepared(n, values, count), count)
+    if results then return results end
+    for k = 1, count do values[k] = layouts.array(values[k]) end
+    return { n.row.run(n, unpack(values, 1, count)) }
 end
 
 --- Raises an error of a node with the node's name, once.
@@ -74,7 +82,7 @@ function run.graph(compiled, values, around)
         end
     end
     local outputs = {}
-    for k, name in ipairs(compiled.outputs) do outputs[k] = env[name] end
+    for k, name in ipairs(compiled.outputs) do outputs[k] = layouts.array(env[name]) end
     return outputs
 end
 

@@ -114,8 +114,13 @@ ops.Tile = {
 }
 
 ops.Concat = {
-    attrs = "axis",
+    attrs = "axis", images = math.huge,
     run = function(n, ...) return np.concatenate({ ... }, { axis = n.attr.axis or 1 }) end,
+    last = function(n, ...)
+        local rank = core.ndim((...))
+        local axis = n:axis(n.attr.axis or 1, rank)
+        return np.concatenate({ ... }, { axis = axis == 1 and rank - 1 or math.max(axis - 1, 0) })
+    end,
 }
 
 --- x from place `from` on along an axis, `count` places.
