@@ -235,7 +235,7 @@ static inline uint64_t plan_ran_link(const lazy_plan *plan, int32_t slot) {
 /* Orders what the roots need into ctx->walk.order, inputs before users; node->mark == ctx->walk.epoch and node->index
  * say where. Stops at nodes that have a buffer. */
 int plan_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots);
-/* About how many bytes a plan takes. */
+/* How many bytes a plan takes, but for native code. */
 int64_t plan_bytes(const lazy_plan *plan);
 /* The nodes that a traversal visits after this one; returns how many there are. */
 int plan_region_children(neap_node *node, neap_node *const **children);

@@ -7,6 +7,7 @@
  * array: where the first one begins is no part of the key. The table is bounded by bytes: when it is full it is
  * emptied, which costs a replan and nothing else.
  */
+#include <malloc.h>
 #include <string.h>
 
 #include "lazy/plan/plan.h"
@@ -161,7 +162,18 @@ static int table_grow(neap_ctx *ctx) {
 }
 
 int64_t plan_bytes(const lazy_plan *plan) {
-    return plan->nkey * 8 + plan->nslots * (int64_t)sizeof(lazy_slot) + plan->nsteps * 2048;
+    void *blocks[] = {(void *)plan, plan->key, plan->slots, plan->steps, plan->groups, plan->numbers, plan->transfers};
+    size_t bytes = 0;
+    for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++)
+        bytes += malloc_usable_size(blocks[k]);
+    for (int32_t k = 0; k < plan->nsteps; k++) {
+        lazy_step *step = plan->steps[k];
+        bytes += malloc_usable_size(step);
+        bytes += malloc_usable_size(step->kind == LAZY_STEP_KERNEL ? step->kernel.prepared : step->call.prepared);
+    }
+    for (int32_t k = 0; k < plan->ngroups; k++)
+        bytes += malloc_usable_size(plan->groups[k].slots);
+    return (int64_t)bytes;
 }
 
 static int add_plan_to_table(neap_ctx *ctx, lazy_plan *plan) {
