@@ -254,6 +254,17 @@ class Tower:
                                     self.places(w, kernel, stride, 2 * pad)),
                    strides=[stride] * 2, group=groups, pads=[pad] * 4)
 
+    def draw_transposed_conv(self):
+        x = self.read()
+        n, c, h, w = self.shapes[x]
+        kernel, stride, groups = self.rng.integers(1, 4), self.rng.integers(1, 3), self.rng.choice([1, 1, 2])
+        groups = groups if c % groups == 0 else 1
+        each, pad, more = self.rng.integers(1, 3), self.rng.integers(0, (kernel + 1) // 2), self.rng.integers(0, stride)
+        inputs = [x, self.floats(c, each, kernel, kernel)] + [self.floats(each * groups)][:self.rng.integers(2)]
+        shape = [(extent - 1) * stride + kernel - 2 * pad + more for extent in (h, w)]
+        self.write("ConvTranspose", inputs, (n, each * groups, *shape), strides=[stride] * 2, group=groups,
+                   pads=[pad] * 4, output_padding=[more] * 2)
+
     def draw_norm(self):
         x = self.read()
         c = self.shapes[x][1]

@@ -35,21 +35,18 @@ local function transposed_pads(n, dims, window, strides)
     return low, high, more
 end
 
+--- The transpose of the convolution whose kernel w is; output_padding that its strides cannot have is less padding.
 local function transposed_conv(n, x, w, b, last)
-    local layout, count, groups = layout_of(n, x, last), core.ndim(x) - 2, n.attr.group or 1
+    local count = core.ndim(x) - 2
     local strides, dilations = each(n, "strides", count, 1), each(n, "dilations", count, 1)
-    local window = dilated(spatial(w), dilations)
-    local low, high, more = transposed_pads(n, spatial(x, last), window, strides)
-    local shape, flipped = { groups, w.shape[1] / groups, w.shape[2] }, {}
+    local low, high, more = transposed_pads(n, spatial(x, last), dilated(spatial(w), dilations), strides)
     for k = 1, count do
-        shape[k + 3], flipped[k] = w.shape[k + 2], k + 1
-        low[k], high[k] = window[k] - 1 - low[k], window[k] - 1 - high[k] + more[k]
+        if more[k] >= strides[k] then high[k], more[k] = high[k] - more[k], 0 end
     end
-    local kernel = np.swapaxes(np.reshape(np.flip(w, { axis = flipped }), shape), 1, 2)
-    kernel = np.reshape(kernel, { w.shape[2] * groups, w.shape[1] / groups, unpack(shape, 4) })
-    if last then kernel = images.kernel_last(kernel) end
-    return biased(nn.conv(x, kernel, { input_dilation = strides, kernel_dilation = dilations, groups = groups,
-                                       padding = pairs_of(low, high), layout = layout }), b, last)
+    return biased(nn.conv_transpose(x, last and images.kernel_last(w) or w, {
+        transpose_kernel = true, strides = strides, kernel_dilation = dilations, groups = n.attr.group or 1,
+        padding = pairs_of(low, high), output_padding = more, layout = layout_of(n, x, last),
+    }), b, last)
 end
 
 ops.ConvTranspose = {
