@@ -77,6 +77,10 @@ typedef LAZY_VECTOR(lazy_draft *) lazy_drafts; /* in an order in which they can 
 int plan_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts);
 void plan_draft_free(lazy_draft *draft); /* not the call. NULL is harmless */
 
+/* unroll.c -------------------------------------------------------------------------------------------------------- */
+/* Makes a draft that reduces few elements, which lie far apart, one that maps. */
+int plan_unroll(lazy_draft *draft);
+
 /* updates.c ------------------------------------------------------------------------------------------------------- */
 /* Takes away copies of versions that nobody reads after their next update: over[node] of such a version is that update,
  * of others the node itself. Takes them off `made`. */

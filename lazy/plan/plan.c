@@ -695,6 +695,8 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
         status = plan_merge(ctx, made, &p.drafts);
     if (status == 0 && !apart)
         status = LAZY_VERIFY_DRAFTS(ctx, made, &p.drafts, "merging");
+    for (int64_t k = 0; k < p.drafts.n && status == 0 && !apart; k++)
+        status = plan_unroll(p.drafts.at[k]);
     if (status == 0 && !apart)
         status = plan_share_updates(ctx, made, &p.drafts, p.over);
     for (int64_t k = 0; k < p.drafts.n && status == 0; k++)

@@ -56,22 +56,25 @@ local function plan_of(name, x, window, o)
     return p
 end
 
+--- Images with their channels last, in the layout of the pool's images.
+local function restored(p, y)
+    return p.first and np.moveaxis(y, -1, 1) or y
+end
+
 --- All windows of x, images with their channels last, outside of which is `value`: an axis more for each spatial axis.
+-- What is put around x lies in memory as the pool's images do.
 local function windows_of(p, x, value)
     local high = {}
     for k = 1, p.n do high[k] = p.high[k] + p.more[k] end
-    return spatial.windows(spatial.surround(x, value, p.low, high), p.n, p.window, p.strides, p.dilation)
+    x = spatial.surround(restored(p, x), value, p.low, high, nil, p.first)
+    return spatial.windows(p.first and np.moveaxis(x, 1, -1) or x, p.n, p.window, p.strides, p.dilation)
 end
 
---- The options of a reduction over the windows.
-local function over(p)
+--- The reduction of all windows, in the layout of the pool's images.
+local function reduced(p, reduce, all)
     local axes = {}
     for k = 1, p.n do axes[k] = -k end
-    return { axis = axes }
-end
-
-local function restored(p, y)
-    return p.first and np.moveaxis(y, -1, 1) or y
+    return reduce(p.first and np.moveaxis(all, p.n + 1, 1) or all, { axis = axes })
 end
 
 --- What no element of a dtype is below.
@@ -121,9 +124,9 @@ local function max_pool(x, window, given)
     local o = options("nn.max_pool", given, max_options)
     local p = plan_of("nn.max_pool", x, window, o)
     local all = windows_of(p, p.x, least(core.dtype_of(p.x)))
-    local y = np.max(all, over(p))
-    if not o.return_indices then return restored(p, y) end
-    return restored(p, y), restored(p, places_of(p, all, y))
+    local y = reduced(p, np.max, all)
+    if not o.return_indices then return y end
+    return y, restored(p, places_of(p, all, p.first and np.moveaxis(y, 1, -1) or y))
 end
 
 --- How many elements each window of np.nn.avg_pool has; nil: as many as it is large.
@@ -138,7 +141,7 @@ local function counts(p, include)
     end
     ones[p.n + 2] = 1
     local q = include and setmetatable({ low = none, high = none }, { __index = p }) or p
-    return np.sum(windows_of(q, np.ones(ones), 0), over(p))
+    return reduced(p, np.sum, windows_of(q, np.ones(ones), 0))
 end
 
 --- np.nn.avg_pool(x, window, {strides=window, padding="VALID", dilation=1, ceil_mode=false, layout="NHWC",
@@ -153,7 +156,7 @@ local function avg_pool(x, window, given)
     x, half = operands.floats("nn.avg_pool", 1, x)
     local p = plan_of("nn.avg_pool", x, window, o)
     local count = counts(p, o.count_include_pad ~= false) or shape.product(p.window)
-    return restored(p, operands.narrow(np.sum(windows_of(p, p.x, 0), over(p)) / count, half))
+    return operands.narrow(reduced(p, np.sum, windows_of(p, p.x, 0)) / count, half)
 end
 
 --- np.nn.lp_pool(x, p, window, {strides=window, padding="VALID", dilation=1, ceil_mode=false, layout="NHWC"}): the p-th
@@ -169,13 +172,14 @@ local function lp_pool(x, power, window, given)
     x, half = operands.floats("nn.lp_pool", 1, x)
     local p = plan_of("nn.lp_pool", x, window, o)
     local size = np.abs(p.x)
-    local sum = np.sum(windows_of(p, power == 1 and size or power == 2 and size * size or size ^ power, 0), over(p))
+    local all = windows_of(p, power == 1 and size or power == 2 and size * size or size ^ power, 0)
+    local sum = reduced(p, np.sum, all)
     if power ~= 1 then -- whose slope at 0 is 0, as PyTorch has it
         local none = sum:eq(0)
         local some = np.where(none, 1, sum)
         sum = np.where(none, 0, power == 2 and np.sqrt(some) or some ^ (1 / power))
     end
-    return restored(p, operands.narrow(sum, half))
+    return operands.narrow(sum, half)
 end
 
 -- ---- Back -----------------------------------------------------------------------------------------------------------

@@ -86,20 +86,22 @@ function spatial.extents(dims, n, from)
 end
 
 --- Pads spatial axes with `value`, cuts them where a width is negative, and puts `gaps` values between neighbours.
-function spatial.surround(x, value, low, high, gaps)
-    local lo, hi, interior, any = { 0 }, { 0 }, { 0 }, false
+-- Images have their channels last; with `first` they have them first.
+function spatial.surround(x, value, low, high, gaps, first)
+    local lo, hi, interior, any, before = {}, {}, {}, false, first and 2 or 1
+    for axis = 1, #low + 2 do lo[axis], hi[axis], interior[axis] = 0, 0, 0 end
     for k = 1, #low do
-        lo[k + 1], hi[k + 1], interior[k + 1] = math.max(low[k], 0), math.max(high[k], 0), gaps and gaps[k] or 0
-        local more = lo[k + 1] + hi[k + 1] + interior[k + 1]
+        local axis = k + before
+        lo[axis], hi[axis], interior[axis] = math.max(low[k], 0), math.max(high[k], 0), gaps and gaps[k] or 0
+        local more = lo[axis] + hi[axis] + interior[axis]
         any = any or core.is_size(more) or more > 0
     end
-    lo[#lo + 1], hi[#hi + 1], interior[#interior + 1] = 0, 0, 0
     if any then x = shape.pad(x, core.number(value, core.dtype_of(x).code), lo, hi, interior) end
     for k = 1, #low do
         if low[k] < 0 or high[k] < 0 then
-            local extent = shape_of(x)[k + 1]
+            local extent = shape_of(x)[k + before]
             local from = math.min(math.max(-low[k], 0), extent)
-            x = shape.cut(x, k, from, math.max(extent - math.max(-high[k], 0), from))
+            x = shape.cut(x, k + before - 1, from, math.max(extent - math.max(-high[k], 0), from))
         end
     end
     return x
