@@ -247,13 +247,21 @@ function files.size(path)
     return facts and tonumber(facts.size)
 end
 
+--- Whether the name is still that of an open file: another file may have taken the name.
+function files.is_named(fd, path)
+    local own, named = facts_of("", AT_EMPTY_PATH, fd), facts_of(path, 0)
+    return own ~= nil and named ~= nil and own.number == named.number
+end
+
 -- ---- Writing --------------------------------------------------------------------------------------------------------
 
 local random_box = ffi.new("uint8_t[8]")
 
 --- 16 hexadecimal digits that nobody else has drawn.
 function files.random_name()
-    assert(C.getrandom(random_box, 8, 0) == 8)
+    if C.getrandom(random_box, 8, 0) ~= 8 then
+        error(("the system gives no random numbers: %s"):format(errno_text()), 0)
+    end
     return (ffi.string(random_box, 8):gsub(".", function(c) return ("%02x"):format(c:byte()) end))
 end
 
@@ -273,9 +281,11 @@ local function create_temporary(path, mode)
         if fd < 0 and ffi.errno() ~= EEXIST then return nil, ffi.errno() end
         if fd >= 0 then
             local free, exist = lock(fd)
-            local facts = facts_of("", AT_EMPTY_PATH, fd)
-            if (free or not exist) and facts and facts.links > 0 then return fd, temporary end
-            C.close(fd) -- who looks for dead writers took it before it was locked
+            local facts, code = facts_of("", AT_EMPTY_PATH, fd)
+            if facts and facts.links > 0 and (free or not exist) then return fd, temporary end
+            if not facts then C.unlink(temporary) end
+            C.close(fd) -- else who looks for dead writers took it before it was locked
+            if not facts then return nil, code end
         end
     end
 end
