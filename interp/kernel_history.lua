@@ -2,19 +2,22 @@
 --
 -- A line of the file is an object of JSON: {"session":3} where a session has taken its number, and
 -- {"session":3,"number":1,"input":"…"} for each of its cells. Numbers are taken, and lines added, under a lock, so
--- kernels that run side by side have numbers of their own. A session takes its number when it keeps its first cell or
--- is asked first; it knows of the sessions before that, and of its own outputs alone.
+-- kernels that run side by side have numbers of their own. A file that has become long is replaced by a shorter one, as
+-- a whole; a line that was cut short, by a full disk perhaps, ends where the next one begins. A session takes its
+-- number when it keeps its first cell or is asked first; it knows of the sessions before that, and of its own outputs
+-- alone.
 local ffi = require "ffi"
 local bit = require "bit"
 local channels = require "neap.interp.channels"
+local files = require "neap.files" -- declares functions of the system, too
 local json = require "neap.files.json"
-require "neap.files" -- declares functions of the system
 
 local C = ffi.C
 local history = {}
 
 local MOST_LINES, LINES_KEPT = 20000, 10000
-local O_WRONLY, O_CREAT, O_APPEND, O_CLOEXEC = 1, 64, 1024, 524288
+local O_RDWR, O_CREAT, O_APPEND, O_CLOEXEC = 2, 64, 1024, 524288
+local SEEK_END = 2
 local LOCK_EX, LOCK_NB = 2, 4
 local LOCK_TRIES, LOCK_PAUSE = 100, 10000 -- microseconds: a lock is held for less
 local PRIVATE_FILE, PRIVATE_FOLDER = 384, 448 -- 0600, 0700
@@ -33,47 +36,56 @@ local function path_of_file()
     if home and home:find "^/" then return home .. "/.local/state/neap/notebook_history" end
 end
 
---- Opens the file for lines to be added, and locks it; where that takes too long it goes on without. Nil: it cannot be
--- opened.
-local function open_locked(path)
+--- Opens the file for lines to be added; nil: it cannot be opened.
+local function open(path)
     for stop in path:gmatch "()/" do
         if stop > 1 then C.mkdir(path:sub(1, stop - 1), PRIVATE_FOLDER) end -- a failure shows below
     end
-    local flags = bit.bor(O_WRONLY, O_CREAT, O_APPEND, O_CLOEXEC)
+    local flags = bit.bor(O_RDWR, O_CREAT, O_APPEND, O_CLOEXEC)
     local fd = C.open(path, flags, ffi.cast("int", PRIVATE_FILE))
-    if fd < 0 then
-        if not has_failed then
-            channels.complain(("cells are not kept: %s: %s"):format(path, ffi.string(C.strerror(ffi.errno()))))
-        end
-        has_failed = true
-        return nil
+    if fd >= 0 then return fd end
+    if not has_failed then
+        channels.complain(("cells are not kept: %s: %s"):format(path, ffi.string(C.strerror(ffi.errno()))))
     end
+    has_failed = true
+end
+
+--- The same, and locks it; where that takes too long it goes on without.
+local function open_locked(path)
+    local fd = open(path)
     for _ = 1, LOCK_TRIES do
-        if C.flock(fd, LOCK_EX + LOCK_NB) == 0 then break end
-        C.usleep(LOCK_PAUSE)
+        if not fd then return nil end
+        local is_ours = C.flock(fd, LOCK_EX + LOCK_NB) == 0
+        if is_ours and files.is_named(fd, path) then break end
+        if is_ours then -- who had the lock has put another file in its place
+            C.close(fd)
+            fd = open(path)
+        else
+            C.usleep(LOCK_PAUSE)
+        end
     end
     return fd
 end
 
+local last_byte = ffi.new("char[1]")
+
 --- Adds a line; what there is no room for on the disk is not kept.
 local function add_line(fd, entry)
     local line = json.write(entry) .. "\n"
+    local is_cut = C.lseek(fd, -1, SEEK_END) >= 0 and C.read(fd, last_byte, 1) == 1 and last_byte[0] ~= 10
+    if is_cut then line = "\n" .. line end
     C.write(fd, line, #line)
 end
 
---- Reads the cells of earlier sessions, and the greatest number of one; of a long file only the end is left.
+--- Reads the cells of earlier sessions, and the greatest number of one; of a long file only the end is left. Also
+-- returns whether another file has taken its place.
 local function read_file(path)
-    local file = io.open(path, "rb")
-    if not file then return 0 end
+    local text = files.text(path)
+    if not text then return 0 end
     local lines, last = {}, 0
-    for line in file:lines() do lines[#lines + 1] = line end
-    file:close()
+    for line in text:gmatch "[^\n]+" do lines[#lines + 1] = line end
     local first = #lines > MOST_LINES and #lines - LINES_KEPT + 1 or 1
-    file = first > 1 and io.open(path, "wb")
-    if file then
-        file:write(table.concat(lines, "\n", first), "\n")
-        file:close()
-    end
+    local is_replaced = first > 1 and files.write(path, { table.concat(lines, "\n", first), "\n" })
     for k = first, #lines do
         local ok, entry = pcall(json.read, lines[k])
         if ok and type(entry) == "table" and type(entry.session) == "number" then
@@ -83,7 +95,7 @@ local function read_file(path)
             end
         end
     end
-    return last
+    return last, is_replaced
 end
 
 --- Reads what is known of earlier sessions, and takes a number for this one.
@@ -93,7 +105,13 @@ local function begin()
     local fd = path and open_locked(path)
     session = 1
     if not fd then return end
-    session = read_file(path) + 1
+    local last, is_replaced = read_file(path)
+    session = last + 1
+    if is_replaced then
+        C.close(fd)
+        fd = open_locked(path)
+        if not fd then return end
+    end
     add_line(fd, { session = session })
     C.close(fd) -- which ends the lock
 end
