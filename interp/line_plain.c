@@ -46,6 +46,12 @@ static bool append_character(line_text *line, char character) {
     return true;
 }
 
+static void tell_failure(int error) {
+    char text[128];
+    int n = snprintf(text, sizeof text, "neap: cannot read stdin: %s\n", strerror(error));
+    line_write(STDERR_FILENO, text, (size_t)n);
+}
+
 /* Reads up to the end of the line, which is dropped; so is a line for which there is no memory. */
 static line_status read_line(line_text *line) {
     bool good = true;
@@ -58,7 +64,10 @@ static line_status read_line(line_text *line) {
         if (!(what & LINE_INPUT))
             continue;
         int character = getc(stdin);
-        if (character == EOF && ferror(stdin) && errno == EINTR)
+        bool failed = character == EOF && ferror(stdin);
+        if (failed && errno != EINTR)
+            tell_failure(errno);
+        if (failed && errno == EINTR)
             clearerr(stdin);
         else if (character == EOF && line->used == 0 && good)
             return LINE_END;

@@ -123,13 +123,20 @@ static char *entry_of(const char *command, size_t *bytes) {
     return text;
 }
 
+/* Ends a line that was cut short, by a full disk perhaps. */
+static bool end_last_line(int fd) {
+    off_t size = lseek(fd, 0, SEEK_END);
+    char last;
+    return size <= 0 || pread(fd, &last, 1, size - 1) != 1 || last == '\n' || write(fd, "\n", 1) == 1;
+}
+
 /* Appends a command to the file, at once, since other sessions may do so too. Without a folder there is no history. */
 static void keep_command(const char *command) {
     size_t bytes = 0;
     char *text = entry_of(command, &bytes);
-    int fd = text ? open(history_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
+    int fd = text ? open(history_path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
     if (fd >= 0) {
-        if (write(fd, text, bytes) < 0)
+        if (!end_last_line(fd) || write(fd, text, bytes) != (ssize_t)bytes)
             last_kept = false;
         close(fd);
     }

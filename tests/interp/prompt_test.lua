@@ -211,6 +211,21 @@ editing_test("history outlives the session", function()
     os.remove(state .. "/neap/history")
 end)
 
+editing_test("a line of the history that was cut short takes no other with it", function()
+    local terminal = prompt()
+    check.equal(command(terminal, "'a whole line'"), '"a whole line"\r\n')
+    terminal:send "\4"
+    terminal:finish()
+    local path = state .. "/neap/history"
+    process.write(path, process.read(path) .. "#1764000000\n'cut")
+    terminal = prompt()
+    check.equal(command(terminal, "'behind it'"), '"behind it"\r\n')
+    terminal:send "\4"
+    terminal:finish()
+    check.ok(process.read(path):find "\n'cut\n#%d+\n'behind it'\n$", process.read(path))
+    os.remove(path)
+end)
+
 check.test("-i keeps the script's globals; its failure does not end the session", function()
     local script = process.file "y = 41; error('failed')"
     local terminal = process.terminal({ "-i", script }, { XDG_STATE_HOME = state, NO_COLOR = "1", NEAP_STARTUP = "" })
