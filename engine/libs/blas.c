@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "engine/engine_internal.h"
 
@@ -135,6 +137,77 @@ const char *engine_blas_name(void) {
     return engine_blas_load() == NEAP_OK ? blas.name : NULL;
 }
 
+/* ---- Memory of the library's own ---------------------------------------------------------------------------------
+ *
+ * OpenBLAS keeps a block of memory for each call that runs at the same time, and asks the system for one until there is
+ * one, if need be for ever. So where a process has a limited address space, the first block is taken by a call that
+ * needs a block, after a look whether there is room. Further calls run at the same time if there is room for their
+ * blocks, otherwise one after the other. Without limits the system refuses nothing. */
+enum { LIBRARY_BLOCK = 33 << 22 }; /* bytes; 32 << 22 in common_x86_64.h and common_arm64.h, and some pages */
+
+static struct {
+    pthread_once_t once;
+    bool limited, has_block;
+    _Atomic int running;
+    pthread_mutex_t turn; /* of calls that run by themselves */
+} memory = {.once = PTHREAD_ONCE_INIT, .turn = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_limited(int resource) {
+    struct rlimit limit;
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+static void look_for_limits(void) {
+    FILE *file = fopen("/proc/sys/vm/overcommit_memory", "re");
+    bool strict = file && fgetc(file) == '2';
+    if (file)
+        fclose(file);
+    memory.limited = strict || is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA);
+}
+
+static bool has_room(int blocks) {
+    size_t bytes = (size_t)blocks * LIBRARY_BLOCK;
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return at != MAP_FAILED && munmap(at, bytes) == 0;
+}
+
+/* Lets the library take its first block. */
+static bool take_block(void) {
+    void (*factor)(const int *m, const int *n, float *a, const int *lda, int *pivots, int *info);
+    int one = 1, pivot, info;
+    float a = 1;
+    *(void **)&factor = dlsym(blas.library, "sgetrf_");
+    if (!has_room(1))
+        return false;
+    if (factor)
+        factor(&one, &one, &a, &one, &pivot, &info);
+    return true;
+}
+
+int engine_blas_enter(bool *alone) {
+    *alone = false;
+    pthread_once(&memory.once, look_for_limits);
+    if (!memory.limited)
+        return NEAP_OK;
+    int others = atomic_fetch_add(&memory.running, 1);
+    if (others > 0 && has_room(others))
+        return NEAP_OK;
+    *alone = true;
+    pthread_mutex_lock(&memory.turn);
+    memory.has_block = memory.has_block || take_block();
+    if (memory.has_block)
+        return NEAP_OK;
+    engine_blas_leave(true);
+    return neap_error(NEAP_E_MEMORY, "no memory for OpenBLAS, which needs %d MB", LIBRARY_BLOCK >> 20);
+}
+
+void engine_blas_leave(bool alone) {
+    if (alone)
+        pthread_mutex_unlock(&memory.turn);
+    if (memory.limited)
+        atomic_fetch_sub(&memory.running, 1);
+}
+
 /* ---- One tile ---------------------------------------------------------------------------------------------------- */
 
 typedef struct operand { /* a part of a matrix, as the library takes it */
@@ -215,8 +288,11 @@ int engine_blas_multiply(const neap_run *run, bool f64, const engine_product *p)
         if (!status)
             status = store_plainly(&b, p->k, p->n, f64, run->device);
     }
-    if (!status)
+    bool alone;
+    if (!status && (status = engine_blas_enter(&alone)) == NEAP_OK) {
         call_library(f64, &a, &b, p->c, p->m, p->n, p->k, p->c_row);
+        engine_blas_leave(alone);
+    }
     neap_buffer_release(a.copy);
     neap_buffer_release(b.copy);
     return status;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/device.h"
+#include "engine/libs/blas.h"
 #include "lazy/dtype/scalar.h"
 #include "lazy/graph/graph.h"
 #include "ops_gen.h"
@@ -75,7 +76,12 @@ typedef struct batch {
 
 static void run_one_matrix(void *arg, int64_t index, const neap_run *run) {
     batch *b = arg;
-    int status = b->one(&b->x, index, run);
+    bool alone;
+    int status = engine_blas_enter(&alone);
+    if (status == NEAP_OK) {
+        status = b->one(&b->x, index, run);
+        engine_blas_leave(alone);
+    }
     if (status)
         atomic_store(&b->x.failed, status);
 }
