@@ -47,6 +47,15 @@ if what then
         assert(problem:find(mine, 1, true), problem)
         compare(mesh, np.io.load_checkpoint(folder, { mesh = mesh }))
         print "all of them raise"
+    elseif what == "apart" then
+        t.rows = np.device_put(t.rows, mesh, P "i")
+        local own = folder .. np.process_index()
+        local ok, problem = pcall(np.io.save_checkpoint, own, t)
+        local mine = np.process_index() > 0 and "process 0 failed"
+            or ("process 1 has written, and nothing of it is in '%s' of process 0: all hosts have to share"):format(own)
+        assert(not ok and problem:find(mine, 1, true), problem)
+        os.execute(("rmdir '%s'"):format(own)) -- nothing is left in it
+        print "all of them raise"
     elseif what == "differ" then
         t.rows = np.device_put(t.rows, mesh, P "i")
         if np.process_index() == 1 then t.same = nil end
@@ -106,6 +115,11 @@ check.test("a process that cannot write", function()
     check.equal(run(2, 2, "differ"), "all of them raise\n")
     check.equal(process.read(folder .. "/manifest.json"), manifest)
     check.equal(names(), before)
+end)
+
+check.test("folders that are not shared", function()
+    check.equal(run(2, 2, "apart"), "all of them raise\n")
+    for rank = 0, 1 do check.ok(not io.open(folder .. rank), "files were left") end
 end)
 
 os.execute("rm -rf " .. folder)
