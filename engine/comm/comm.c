@@ -496,9 +496,11 @@ static void own_environment(void) {
     setenv(OWNER, pid, 1);
 }
 
-/* Open MPI's names, then those of others, which know PMI. */
+/* Open MPI's names, those of others, which know PMI, and those of Slurm's srun with PMIx. */
 int engine_comm_launched(int *rank, int *size) {
-    static const char *const names[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}};
+    static const char *const names[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                           {"PMI_RANK", "PMI_SIZE"},
+                                           {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"}};
     for (size_t k = 0; k < sizeof names / sizeof names[0] && !is_child(); k++)
         if (number_of(names[k][0], rank) && number_of(names[k][1], size) && *size > 1 && *rank < *size)
             return 1;

@@ -180,6 +180,13 @@ check.test("exit statuses, and what cannot be", function()
     check.ok(problem:find "process 1 %(on [^\n]*%) has 3 devices and process 0 has 2: all need the same", problem)
 end)
 
+check.test("started as Slurm's srun does it, by PMIx", function()
+    local line = [[timeout 60 mpirun --allow-run-as-root --oversubscribe -quiet -n 2 env -u OMPI_COMM_WORLD_RANK \
+                   -u OMPI_COMM_WORLD_SIZE SLURM_STEP_NUM_TASKS=2 "$0" -e "$1"]]
+    local status, out, err = process.run { "sh", "-c", line, process.neap, "print(#np.devices(), np.process_count())" }
+    check.equal({ status, out, err }, { 0, "2\t2\n", "" })
+end)
+
 check.test("garbage is collected at other moments on each process", function()
     local rounds = (os.getenv "NEAP_TEST_BUILD" or "release") == "release" and 60 or 10
     local status, out, err = mpirun.run(4, { "--devices", 2, "tests/mesh/mpi_garbage.lua", rounds })
