@@ -4,7 +4,7 @@
 #     hosts_lack                    prints why there can be none here, or nothing
 #     hosts_make N FOLDER           makes node1 … nodeN; FOLDER is for files of this library's
 #     hosts_mpirun N OPTION…        mpirun, on node1, with a process on each of the first N hosts, by TCP; it notices
-#                                   within 25 seconds that a host does not answer
+#                                   in 7 seconds that a host does not answer
 #     hosts_signal K SIGNAL [NAME]  sends a signal to all that runs on node K, or to what has this name
 #     hosts_link K up|down          puts node K's cable in, or pulls it
 #     hosts_rate K RATE             limits what node K sends, such as 2mbit
@@ -71,14 +71,16 @@ hosts_mpirun() {
     for k in $(seq "$count"); do list+=${list:+,}node$k:1; done
     "$hosts_folder/enter" node1 mpirun --allow-run-as-root -quiet -n "$count" --host "$list" \
         --mca plm_rsh_agent "$hosts_folder/enter" --mca plm_rsh_no_tree_spawn 1 --mca btl tcp,self \
-        --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 --mca oob_tcp_keepalive_time 15 \
-        --mca oob_tcp_keepalive_intvl 2 --mca oob_tcp_keepalive_probes 5 "$@"
+        --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 --mca oob_tcp_keepalive_time 4 \
+        --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 3 "$@"
 }
 
 hosts_signal() {
     local pid
     for pid in $(ip netns pids "$hosts_prefix-$1"); do
-        if [ $# = 2 ] || [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$3" ]; then kill "-$2" "$pid" 2>/dev/null || true; fi
+        if [ $# = 2 ] || [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$3" ]; then
+            kill "-$2" "$pid" 2>/dev/null || true
+        fi
     done
 }
 

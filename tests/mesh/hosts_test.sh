@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# hosts_test.sh (release build only; starts first): training by four hosts, each with a process, over TCP: the losses are
-# those of one process. A host dies, is cut off, or stops, a process of it stops: all others name process, host and line
+# hosts_test.sh (release build only; starts first): training by four hosts, each with a process, over TCP: the losses
+# are those of one process. A host dies, is cut off, or stops, a process of it stops: all others name process, host and line
 # within NEAP_COMM_TIMEOUT and end, and two hosts go on from the last checkpoint with the same losses. A host that is
 # slow, or cut off for a moment, changes nothing.
 #
@@ -25,7 +25,7 @@ work=$(mktemp -d)
 trap 'hosts_remove; rm -rf "$work"' EXIT
 hosts_make 4 "$work" || skip "no hosts can be made here"
 script=$PWD/tests/mesh/hosts_train.lua
-steps=12 timeout=6 limit=90
+steps=12 timeout=14 limit=90 # longer than mpirun takes to notice that a host is cut off
 
 check() { # check NAME COMMAND…
     local name=$1
