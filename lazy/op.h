@@ -246,6 +246,8 @@ typedef struct lazy_payload {
     /* Is it run by machine code of its own on a device? Why it is run so there: as lazy_backend.why. */
     bool (*is_native)(const neap_node *node, int device);
     const char *(*why)(const neap_node *node, int device, char *text, size_t capacity);
+    /* Asks for that code, or for that of its parts: as lazy_backend.compile. */
+    bool (*compile)(const neap_node *node, int device);
 
     /* Programs. Records it anew, on programs and attributes (without the pointer) that were read from a file. OWNED. */
     neap_node *(*record)(neap_ctx *ctx, int nprograms, neap_program *const *programs, const struct graph_call *call);

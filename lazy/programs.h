@@ -102,6 +102,8 @@ typedef struct neap_cost {
     double flops;                           /* operations on elements */
     double read, written;                   /* bytes that its steps move */
     double inputs, outputs, captured, peak; /* bytes of memory: of arrays that it gets, gives, holds; in all */
+    double temporaries;                     /* bytes of memory that it makes and does not give */
+    int64_t kernels, calls;                 /* how many it runs */
     int64_t loops;                          /* while loops, of which one turn is counted */
     int32_t nops;                           /* entries of the table of ops */
 } neap_cost;
@@ -112,6 +114,9 @@ typedef struct neap_op_cost {
 } neap_op_cost;
 /* Writes at most `capacity` entries of the table of ops, sorted by name. */
 NEAP_API int neap_program_cost(neap_program *program, neap_cost *out, int32_t capacity, neap_op_cost *ops);
+/* Plans it, and has the native code of its kernels and loops made, which else is made once they have run for a while.
+ * NEAP_PENDING: some of it is still being made. Code that cannot be made is no failure. */
+NEAP_API int neap_program_compile(neap_program *program);
 /* Checks that the program is as passes expect it. NEAP_E_INTERNAL: the error says which node is wrong, and how. For
  * tests: debug builds check each program when it is made. */
 NEAP_API int neap_program_verify(neap_program *program);

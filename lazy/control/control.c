@@ -384,6 +384,11 @@ static const char *say_how_it_runs(const neap_node *node, int device, char *text
     return runner ? control_runner_why(runner, text, capacity) : text;
 }
 
+static bool compile_run(const neap_node *node, int device) {
+    const lazy_runner *runner = control_runner_at(control_of(node), device);
+    return runner && control_runner_compile(runner);
+}
+
 const lazy_payload control_payload = {
     .pointer = true,
     .release = release_programs,
@@ -398,6 +403,7 @@ const lazy_payload control_payload = {
     .push = control_push,
     .is_native = is_native,
     .why = say_how_it_runs,
+    .compile = compile_run,
     .record = control_record,
     .again = record_control_again,
     .leave_tape = control_leave_tape,

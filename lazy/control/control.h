@@ -237,6 +237,8 @@ int64_t control_runner_cost(const lazy_runner *runner); /* ns, estimated */
  * else empty. */
 bool control_runner_is_native(const lazy_runner *runner);
 const char *control_runner_why(const lazy_runner *runner, char *text, size_t capacity);
+/* lower.c: asks for its machine code, or else for that of what its bodies run. Is some of it still being made? */
+bool control_runner_compile(const lazy_runner *runner);
 size_t control_runner_bytes(const lazy_runner *runner); /* of the memory on its device that a run needs */
 
 #endif

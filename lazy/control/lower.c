@@ -118,6 +118,32 @@ void lower_begin(const lazy_runner *runner) {
         native_await(code->unit);
 }
 
+static bool compile_body(const lazy_body *body) {
+    bool waits = false;
+    for (int64_t k = 0; k < body->items.n; k++) {
+        const body_item *item = &body->items.at[k];
+        waits |= item->kernel && vm_kernel_compile(item->kernel);
+        waits |= item->inner && control_runner_compile(item->inner);
+    }
+    return waits;
+}
+
+/* Nesting is bounded (LAZY_MAX_NESTING). Other devices make code when they prepare. */
+bool control_runner_compile(const lazy_runner *runner) {
+    bool waits = false;
+    if (!vm_tier_asks(INT64_MAX) || !body_is_on_host(runner))
+        return false;
+    if (runner->code) {
+        ask(runner);
+        lower_state state = state_of(runner->code);
+        if (state == LOWER_ASKED || state == LOWER_READY)
+            return state == LOWER_ASKED;
+    }
+    for (int p = 0; p < runner->nbodies; p++)
+        waits |= compile_body(runner->bodies[p]);
+    return waits;
+}
+
 void lower_free(body_code *turns) {
     lower_code *code = turns ? atomic_load(&turns->code) : NULL;
     if (code)

@@ -4,11 +4,13 @@
  * whatever function it is; a reduction one for each element that it combines; a call what its row's .flops says
  * (products, …), else none; views, gathers, assemblies and sources none. Bytes are those of the plan's steps
  * (traffic.c), so what is fused is not moved. Memory is that of the arguments, of what the program holds, and of all
- * buffers of a run, which are allocated when it is pushed; values that share a buffer count once.
+ * buffers of a run, which are allocated when it is pushed; values that share a buffer count once. What is no result's
+ * is temporary: that, copies for other devices, and the scratch of steps.
  *
  * Of control flow, what its programs take is counted as often as they run: that of a scan times its length, of a branch
  * the one with the most operations, of a while loop one turn, since nobody knows how many there will be; such loops are
- * told apart. Their memory is that of the node's step.
+ * told apart. Their memory is that of the node's step. Kernels and calls are counted in the same way; a node with
+ * programs is none itself, nor is what takes its results apart.
  */
 #include <string.h>
 
@@ -57,6 +59,8 @@ static void add_program_counts(counts *to, const counts *from, int64_t times) {
     to->sum.flops += (double)times * from->sum.flops;
     to->sum.read += (double)times * from->sum.read;
     to->sum.written += (double)times * from->sum.written;
+    add_count(&to->sum.kernels, from->sum.kernels, times);
+    add_count(&to->sum.calls, from->sum.calls, times);
     add_count(&to->sum.loops, from->sum.loops, 1);
     for (int k = 0; k < lazy_op_count; k++) {
         add_count(&to->by_op[k].count, from->by_op[k].count, times);
@@ -105,19 +109,60 @@ static int count_ops(counted *known, const neap_program *program, counts *to) {
     return status;
 }
 
-static void count_plan(const neap_program *program, neap_cost *sum) {
-    const lazy_plan *plan = program->plan;
-    double made = 0;
-    plan_memory_of_program(plan, program->root_slots.n, program->root_slots.at, 0, NULL);
+static void count_steps(const lazy_plan *plan, neap_cost *sum) {
     for (int32_t s = 0; s < plan->nsteps; s++) {
-        lazy_traffic bytes = plan_step_traffic(plan->steps[s]);
+        const lazy_step *step = plan->steps[s];
+        lazy_traffic bytes = plan_step_traffic(step);
         sum->read += (double)bytes.read;
         sum->written += (double)bytes.written;
+        add_count(&sum->kernels, step->kind == LAZY_STEP_KERNEL, 1);
+        bool call = step->kind != LAZY_STEP_KERNEL && !step->payload && !(step->call.op->flags & LAZY_OP_PART);
+        add_count(&sum->calls, call, 1);
     }
-    for (int32_t k = 0; k < plan->nslots; k++)
-        if (plan->slots[k].made && plan_memory_home(plan, k) == k)
-            made += (double)plan_memory_bytes(plan, k);
+}
+
+/* As run.c allocates it; the bytes of small scratches, each its own, and of the largest one on each device. */
+static double scratch_of(const neap_program *program) {
+    const lazy_plan *plan = program->plan;
+    double sum = 0;
+    for (int device = 0; device < neap_device_count() && plan->nscratches; device++) {
+        size_t largest = 0;
+        for (int32_t s = 0; s < plan->nsteps; s++) {
+            const lazy_step *step = plan->steps[s];
+            if (step->device != device || !plan_needs_scratch(step))
+                continue;
+            size_t bytes = step->payload->scratch(program->region.at[step->node], device);
+            if (bytes < LAZY_SHARED_SCRATCH)
+                sum += (double)bytes;
+            else if (bytes > largest)
+                largest = bytes;
+        }
+        sum += (double)largest;
+    }
+    return sum;
+}
+
+static int count_memory(const neap_program *program, neap_cost *sum) {
+    const lazy_plan *plan = program->plan;
+    bool *given = calloc((size_t)plan->nslots + 1, sizeof *given); /* by slot: it is a result */
+    double made = 0, results = 0, moved = 0;
+    if (!given)
+        return neap_error(NEAP_E_MEMORY, "out of memory for costs");
+    plan_memory_of_program(plan, program->root_slots.n, program->root_slots.at, 0, NULL);
+    for (int64_t r = program->effect_roots; r < program->root_slots.n; r++)
+        if (program->root_slots.at[r] >= 0)
+            given[program->root_slots.at[r]] = true;
+    for (int32_t k = 0; k < plan->nslots; k++) {
+        made += plan->slots[k].made && plan_memory_home(plan, k) == k ? (double)plan_memory_bytes(plan, k) : 0;
+        results += plan->slots[k].made && given[k] ? (double)plan->slots[k].bytes : 0;
+    }
+    for (int32_t c = 0; c < plan->ntransfers; c++)
+        moved += (double)plan->slots[plan->transfers[c].slot].bytes;
+    free(given);
+    made += moved + scratch_of(program);
+    sum->temporaries = made - results;
     sum->peak = sum->inputs + sum->captured + made;
+    return 0;
 }
 
 static int count_all(counted *known, neap_program *program, counts *to) {
@@ -127,8 +172,8 @@ static int count_all(counted *known, neap_program *program, counts *to) {
     if (status == 0)
         status = count_ops(known, program, to);
     if (status == 0)
-        count_plan(program, &to->sum);
-    return status;
+        count_steps(program->plan, &to->sum);
+    return status ? status : count_memory(program, &to->sum);
 }
 
 /* Nesting is bounded (LAZY_MAX_NESTING). */

@@ -85,6 +85,7 @@ const lazy_backend vm_backend_cpu = {
     .cost = vm_kernel_cost,
     .tier = vm_kernel_tier,
     .why = vm_kernel_why,
+    .compile = vm_kernel_compile,
     .run = cpu_run,
     .call = cpu_call,
     .copy = cpu_copy,

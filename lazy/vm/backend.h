@@ -42,6 +42,9 @@ typedef struct lazy_backend {
     /* Why it is run so and not faster: a clause such as "its native code is being made", which np.explain shows; empty:
      * there is nothing to say. NULL: there never is. */
     const char *(*why)(const lazy_kernel *kernel, char *text, size_t capacity);
+    /* Asks for the code with which a kernel that has run for long is run. Is some of it still being made? NULL: it was
+     * made when the kernel was prepared. */
+    bool (*compile)(const lazy_kernel *kernel);
     int (*run)(const lazy_kernel *kernel, const lazy_operands *with, const neap_run *run);
     /* Makes what a call needs beforehand, into call->prepared; failures as of `prepare`. NULL: nothing. */
     int (*prepare_call)(lazy_call *call, int device);

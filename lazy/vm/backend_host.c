@@ -72,6 +72,7 @@ const lazy_backend vm_backend_host = {
     .cost = vm_kernel_cost,
     .tier = vm_kernel_tier,
     .why = vm_kernel_why,
+    .compile = vm_kernel_compile,
     .run = host_run,
     .call = host_call,
     .copy = vm_backend_copy,

@@ -39,6 +39,8 @@ lazy_traffic vm_call_traffic(const lazy_call *call, const int32_t *slots, const 
 const char *vm_kernel_tier(const lazy_kernel *kernel, char *text, size_t capacity);
 /* Why it has no native code, as far as somebody may wonder; else empty. */
 const char *vm_kernel_why(const lazy_kernel *kernel, char *text, size_t capacity);
+/* Asks for its native code, wherever code is made. Is some of it still being made? */
+bool vm_kernel_compile(const lazy_kernel *kernel);
 /* Would it be split over the workers? */
 bool vm_kernel_splits(const lazy_kernel *kernel);
 /* ---- When there is native code (tier.c), also of more than a kernel ---- */

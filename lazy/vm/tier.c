@@ -136,6 +136,15 @@ void vm_tier_begin(const lazy_kernel *kernel) {
     vm_tier_of(p);
 }
 
+bool vm_kernel_compile(const lazy_kernel *kernel) {
+    vm_program *p = kernel->prepared;
+    if (!vm_tier_asks(INT64_MAX) || p->size == 0)
+        return false;
+    ask(kernel, p);
+    insist(p);
+    return vm_tier_of(p) == VM_TIER_ASKED;
+}
+
 const char *vm_kernel_why(const lazy_kernel *kernel, char *text, size_t capacity) {
     vm_program *p = kernel->prepared;
     const vm_program *next = atomic_load(&p->tiers.next);

@@ -272,8 +272,10 @@ transform("np.jit", {
 
 elsewhere("f.defvjp f.defjvp", "tests/stdlib/custom_test.lua", "rules, which np.custom_vjp and np.custom_jvp call")
 elsewhere("np.jit_cache np.clear_caches", "tests/stdlib/jit_test.lua", "they tell of recordings, and drop them")
-elsewhere("np.trace program.text program.inputs program.outputs program.cost program.dot program.svg",
+elsewhere("np.trace program.text program.inputs program.outputs program.dot program.svg",
           "tests/lazy/program_test.lua", "a program is an object: its texts, facts and use as a function")
+elsewhere("program.cost program.compile", "tests/lazy/program_cost_test.lua",
+          "what a run costs, and its code, ahead of it")
 elsewhere("program.with_sizes", "tests/lazy/sizes_test.lua", "a program for given sizes is one like others there")
 elsewhere("program.info program.save np.load_program", "tests/lazy/program_file_test.lua",
           "programs of every op, dtype and effect in files; the way `programs` of all contracts uses them, too")

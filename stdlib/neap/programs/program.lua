@@ -454,7 +454,8 @@ function Program:__call(...)
 end
 
 -- Methods that not every program needs are loaded when they are first named.
-local late = { save = "neap.programs.program_file" }
+local late = { save = "neap.programs.program_file", cost = "neap.programs.program_cost",
+               compile = "neap.programs.program_cost" }
 setmetatable(Program, {
     __index = function(_, name)
         if late[name] then require(late[name]) end
@@ -554,32 +555,7 @@ function Program:list_outputs()
     return port_names(self:outputs())
 end
 
--- ---- Costs and pictures ---------------------------------------------------------------------------------------------
-
-local cost_box = ffi.new("neap_cost")
-
---- program:cost(): what a run costs, a table: flops (operations on elements; docs/programs.md says how they are
--- counted), bytes_read and bytes_written (what the steps move), memory = { inputs, outputs, captured, peak } in bytes,
--- while_loops (how many there are, of which one turn is counted), and ops: a list of { op, count, flops }, the most
--- expensive first.
-function Program:cost()
-    local capacity = #core.rows
-    local rows = ffi.new("neap_op_cost[?]", capacity)
-    core.call("program.cost", function() return C.neap_program_cost(self.entry.program, cost_box, capacity, rows) end)
-    local ops = {}
-    for k = 1, cost_box.nops do
-        local row = rows[k - 1]
-        ops[k] = { op = ffi.string(row.op), count = tonumber(row.count), flops = row.flops }
-    end
-    table.sort(ops, function(a, b)
-        if a.flops ~= b.flops then return a.flops > b.flops end
-        return a.op < b.op
-    end)
-    return { flops = cost_box.flops, bytes_read = cost_box.read, bytes_written = cost_box.written, ops = ops,
-             while_loops = tonumber(cost_box.loops),
-             memory = { inputs = cost_box.inputs, outputs = cost_box.outputs, captured = cost_box.captured,
-                        peak = cost_box.peak } }
-end
+-- ---- Pictures ------------------------------------------------------------------------------------------------------
 
 --- program:dot(): the graph of the program in the language of Graphviz's dot: what was recorded; np.explain(program)
 -- draws what runs. Of a large one the beginning and the end.
