@@ -336,9 +336,9 @@ void engine_timeline_share(const char *name, int64_t began, int64_t indices) {
            (texts){.name = name});
 }
 
-void engine_timeline_step(const char *name, int64_t began, uint64_t read, uint64_t written) {
+void engine_timeline_step(const char *name, const char *site, int64_t began, uint64_t read, uint64_t written) {
     report((engine_record){.kind = ENGINE_RECORD_STEP, .began = began, .read = read, .written = written},
-           (texts){.name = name});
+           (texts){.name = name, .site = site});
 }
 
 void engine_timeline_wait(int64_t began) {

@@ -35,8 +35,8 @@ void engine_timeline_complete(const engine_op *op, const engine_failure *failure
 
 /* This thread's part of a parallel loop inside the op `name`: so many indices. */
 void engine_timeline_share(const char *name, int64_t began, int64_t indices);
-/* One of several pieces of work that run as one op. */
-void engine_timeline_step(const char *name, int64_t began, uint64_t read, uint64_t written);
+/* One of several pieces of work that run as one op; `site`, its script line, may be NULL. */
+void engine_timeline_step(const char *name, const char *site, int64_t began, uint64_t read, uint64_t written);
 /* This thread has waited. */
 void engine_timeline_wait(int64_t began);
 

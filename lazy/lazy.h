@@ -87,6 +87,13 @@ enum { NEAP_SLOT_BITS = 23 };
 /* Ids by slot, 0 where free; *count is one past the highest slot in use. BORROWED until the next recording. */
 NEAP_API const int32_t *neap_handles(neap_ctx *ctx, int32_t *count);
 NEAP_API int neap_release(neap_ctx *ctx, int32_t n, const int32_t *ids);
+/* Memory k of those in which an array lies: one, or on a mesh one for each block. Views lie in another array's. */
+typedef struct neap_holding {
+    const void *memory; /* NULL: it has none, or none yet */
+    int64_t bytes;
+    const char *site; /* the script line that recorded what lies there; NULL: it is not known. BORROWED from ctx */
+} neap_holding;
+NEAP_API int neap_array_holding(neap_ctx *ctx, int32_t id, int k, neap_holding *out); /* 0: there are not so many */
 
 /* ---- Arrays ---------------------------------------------------------------------------------------------------- */
 typedef struct neap_info {

@@ -55,6 +55,21 @@ int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out) {
     return 0;
 }
 
+int neap_array_holding(neap_ctx *ctx, int32_t id, int k, neap_holding *out) {
+    int64_t slot = id & ((1 << NEAP_SLOT_BITS) - 1);
+    neap_node *node = id > 0 && slot < ctx->handles.slots.n ? ctx->handles.slots.at[slot] : NULL;
+    bool meshed = node && graph_is_meshed(node);
+    if (!node || (meshed ? !node->shards || k >= graph_sharding_of(node)->nblocks : k > 0))
+        return 0;
+    neap_node *part = meshed ? node->shards->blocks[k] : node;
+    const neap_node *target = part ? graph_read_target(part) : NULL;
+    const neap_buffer *buffer = target ? target->buffer : NULL;
+    *out = (neap_holding){.memory = buffer,
+                          .bytes = buffer ? (int64_t)neap_buffer_bytes(buffer) : 0,
+                          .site = graph_site_text(ctx, meshed || !target ? node->site : target->site)};
+    return 1;
+}
+
 /* ---- Data in ----------------------------------------------------------------------------------------------------- */
 neap_node *graph_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buffer *buffer) {
     neap_node *node = graph_data(ctx, aval);

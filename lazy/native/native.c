@@ -281,7 +281,7 @@ static void report(const native_unit *unit, const char *what, int64_t began) {
             if (loop->sinks[k].kind == LAZY_SINK_REDUCE)
                 at += snprintf(text + at, sizeof text - (size_t)at, " %s", lazy_ops[loop->sinks[k].op]->name);
     }
-    engine_timeline_step(text, began, 0, unit->object.bytes);
+    engine_timeline_step(text, NULL, began, 0, unit->object.bytes);
 }
 
 static void make(native_unit *unit, bool insists) {

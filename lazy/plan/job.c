@@ -63,7 +63,7 @@ static int run_step(int32_t t, const lazy_group_run *j, const graph_places *plac
 /* Shows a step of several in the timeline. */
 static void report_step(const lazy_step *step, int64_t began) {
     lazy_traffic bytes = plan_step_traffic(step);
-    engine_timeline_step(step->label, began, (uint64_t)bytes.read, (uint64_t)bytes.written);
+    engine_timeline_step(step->label, step->site, began, (uint64_t)bytes.read, (uint64_t)bytes.written);
 }
 
 /* The time, if this run of the step is to be timed; else 0. */

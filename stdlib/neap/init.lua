@@ -24,7 +24,7 @@
 --     onnx        networks in ONNX files: the format, and np.io.load_onnx's operators
 --     io          np.io: arrays, tables and checkpoints in files
 --     plot        np.plot: charts, drawn by gnuplot
---     inspect     np.explain, np.breakpoint, np.debug, np.help, pictures of shardings
+--     inspect     np.explain, np.profile, np.breakpoint, np.debug, np.help, pictures of shardings
 local globals = require "neap.core.globals"
 setfenv(1, globals.own)
 local core = require "neap.core"
@@ -140,7 +140,7 @@ for name, module in pairs {
     random = "arrays.random_stream", linalg = "arrays.linalg", fft = "arrays.fft", signal = "arrays.signal",
     memory = "arrays.memory", optimize = "optimize", integrate = "integrate", interpolate = "interpolate",
     tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data", stats = "stats",
-    metrics = "stats.metrics", io = "io", plot = "plot",
+    metrics = "stats.metrics", io = "io", plot = "plot", profile = "inspect.profile",
 } do
     parts[name] = "neap." .. module
 end

@@ -101,6 +101,8 @@ elsewhere("np.display np.update_display np.clear_output", "tests/interp/html_tes
 
 elsewhere("np.explain explanation.dot explanation.svg explanation.save", "tests/lazy/explain_test.lua",
           "what ran and will run")
+elsewhere("np.profile np.profile.start np.profile.stop report.svg report.save np.memory.lines",
+          "tests/stdlib/profile_test.lua", "what took the time, and what takes memory")
 elsewhere("np.breakpoint", "tests/interp/commands_test.lua", "a prompt inside of a program")
 elsewhere("np.debug.counters np.debug.fail", "tests/lazy/graph_test.lua", "what the core counts; arrays that fail")
 elsewhere("np.debug.limits np.debug.reuse", "tests/lazy/reuse_test.lua", "limits and memory of regions")

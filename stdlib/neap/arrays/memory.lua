@@ -1,4 +1,5 @@
---- memory.lua: np.memory(): what arrays take, at its peak too; np.memory.trim() and np.memory.reset_peak().
+--- memory.lua: np.memory(): what arrays take, at its peak too; np.memory.lines(), np.memory.trim() and
+-- np.memory.reset_peak().
 --
 -- The numbers are the engine's own (engine/memory.c): bytes of blocks, also of those that only work in flight holds.
 -- The devices of the CPU share one memory, which is called "cpu" here; other devices have a memory each.
@@ -121,6 +122,65 @@ function memory.reset_peak()
     C.neap_memory_reset_peak()
 end
 
+-- ---- By line --------------------------------------------------------------------------------------------------------
+
+local Lines = {}
+
+function Lines.__tostring(lines)
+    local width, rows = #"line", {}
+    for _, row in ipairs(lines) do width = math.max(width, #row.line) end
+    local form = "%-" .. width .. "s  %9s  %6s"
+    rows[1] = form:format("line", "bytes", "arrays")
+    for k, row in ipairs(lines) do rows[k + 1] = form:format(row.line, readable(row.bytes), tostring(row.arrays)) end
+    return table.concat(rows, "\n")
+end
+
+local NO_LINE, WORD = "no line", ffi.typeof "uintptr_t"
+local count_box, holding = ffi.new("int32_t[1]"), ffi.new("neap_holding")
+
+--- Counts the memory that an array lies in, unless it was counted.
+local function count_memory(id, seen, rows)
+    local k = 0
+    while C.neap_array_holding(core.ctx, id, k, holding) ~= 0 do
+        local place = tostring(ffi.cast(WORD, holding.memory))
+        if holding.memory ~= nil and not seen[place] then
+            seen[place] = true
+            local line = holding.site ~= nil and ffi.string(holding.site) or NO_LINE
+            local row = rows[line]
+            if not row then
+                row = { line = line, bytes = 0, arrays = 0 }
+                rows[line], rows[#rows + 1] = row, row
+            end
+            row.bytes, row.arrays = row.bytes + tonumber(holding.bytes), row.arrays + 1
+        end
+        k = k + 1
+    end
+end
+
+--- np.memory.lines() -> table: which lines of the script made the arrays that are there and that Lua holds: a list of
+-- { line, bytes, arrays = how many memories }, the most bytes first. Views, and arrays in one memory, count once; work
+-- that is pending has no memory yet. tostring gives a table. As jax.profiler.device_memory_profile.
+--- > x = (np.arange(250000) * 2.5):wait()
+--- > np.memory.lines()[1].bytes >= 1000000
+-- true
+function memory.lines()
+    core.reclaim()
+    local seen, rows, ids = {}, {}, {}
+    local list = C.neap_handles(core.ctx, count_box)
+    for k = 0, count_box[0] - 1 do ids[k + 1] = list[k] end
+    for _, id in ipairs(ids) do
+        if id ~= 0 then count_memory(id, seen, rows) end
+    end
+    local result = setmetatable({}, Lines)
+    for k, row in ipairs(rows) do result[k] = row end
+    table.sort(result, function(a, b)
+        if a.bytes ~= b.bytes then return a.bytes > b.bytes end
+        return a.line < b.line
+    end)
+    return result
+end
+
+jit.off(memory.lines)
 jit.off(memory_of)
 jit.off(memory.trim)
 
