@@ -3,6 +3,7 @@
  *      spmd.c     recording ops on meshed arrays: bringing the inputs to one form, expanding the op onto blocks
  *      auto.c     where global arrays are split: which rule an op follows
  *      reshard.c  blocks of one sharding from those of another
+ *      move.c     what moves between two shardings, and refusing it over explicit axes
  *      note.c     what was done about where data lies, for np.explain
  *      local.c    collectives between the blocks of this process
  *      remote.c   those that need other processes
@@ -22,6 +23,8 @@ typedef struct mesh_call { /* an op on meshed inputs while it is recorded */
     int combine;                /* the map that combines partial results; -1: there are none */
     uint32_t over;              /* the axes of the mesh over which partial results are combined */
     int32_t note;               /* what is to be told of that, 0: nothing */
+    struct mesh_call *outer;    /* within which it is recorded; NULL: none */
+    bool asks;                  /* no op at all: the script itself says how an array is to lie */
 } mesh_call;
 
 /* An array as blocks see it: those of a sharding, or one ordinary node that is the same everywhere. */
@@ -115,11 +118,24 @@ int mesh_reshard_here(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, n
 /* The same for a global array with blocks, by steps that all processes of the mesh take. */
 int mesh_reshard_by_steps(neap_ctx *ctx, const neap_node *node, const lazy_sharding *to, neap_node **blocks);
 
+/* move.c ----------------------------------------------------------------------------------------------------------- */
+/* The axes of the mesh along which data moves: gathered, or dealt out anew. 0: each device has its part already. */
+uint32_t mesh_moved_axes(const lazy_sharding *from, const lazy_sharding *to);
+/* The bytes of such a move, of all devices, as if each had a memory of its own. shape: of the array. */
+int64_t mesh_moved_bytes(const lazy_sharding *from, const lazy_sharding *to, int dtype, int ndim, const int64_t *shape);
+/* The same of parts of an array like s, combined over axes of the mesh: each device sends every other one a share of
+ * its part, then the sums. */
+int64_t mesh_combined_bytes(const lazy_sharding *s, uint32_t over, int dtype, int ndim, const int64_t *shape);
+/* "2.05 MB", into `text`, which is returned. */
+const char *mesh_bytes_text(int64_t bytes, char *text, size_t capacity);
+/* NEAP_E_ARGUMENT: input k of an op would move over explicit axes; the error has layouts, bytes and the remedy. */
+int mesh_check_move(const char *op, int k, const neap_node *in, const lazy_sharding *to);
+
 /* note.c ----------------------------------------------------------------------------------------------------------- */
 /* What an op did about where its inputs lie, as its rule in *g says (`ruled`: it has one). 0: nothing to tell. */
 int32_t mesh_note_op(const lazy_shard_rule *g, neap_node *const *in, bool ruled);
-/* What it takes to move an array of ndim axes; from may be NULL, an ordinary array. */
-int32_t mesh_note_move(neap_ctx *ctx, const lazy_sharding *from, const lazy_sharding *to, int ndim);
+/* What it takes to move an array. */
+int32_t mesh_note_move(neap_ctx *ctx, const neap_node *in, const lazy_sharding *to);
 /* Notes of the op that is recorded that its devices, which have memories of their own, have no collective for it. */
 void mesh_note_collective(neap_ctx *ctx, const char *lacks);
 /* Gives a meshed node the notes of its inputs, and its own (0: as it was set). */

@@ -44,6 +44,17 @@ int neap_mesh_new(int naxes, const char *const *names, const int64_t *sizes, int
     return mesh ? 0 : neap_error_code();
 }
 
+int neap_mesh_mark(int32_t mesh, uint32_t axes, int32_t *out) {
+    const lazy_mesh *of = shard_mesh_get(mesh);
+    if (!of || axes >> of->naxes)
+        return neap_error(NEAP_E_ARGUMENT, "mesh: no such axes");
+    lazy_mesh like = *of;
+    like.explicit = axes;
+    const lazy_mesh *marked = shard_mesh_intern(&like, neap_process_index());
+    *out = marked ? marked->number : 0;
+    return marked ? 0 : neap_error_code();
+}
+
 static int fill_split(const neap_sharding *what, lazy_sharding *like) {
     uint32_t used = like->manual;
     for (int k = 0; k < what->nsplit; k++) {
@@ -206,8 +217,12 @@ static int mesh_do_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t 
     const lazy_sharding *to = node ? shard_sharding_get(sharding) : NULL;
     if (!to)
         return neap_error_code();
+    mesh_call script = {.outer = ctx->mesh.call, .asks = true};
     plan_hold_blocks(ctx);
-    return publish_and_unhold(ctx, mesh_moved(ctx, node, to), out);
+    ctx->mesh.call = &script;
+    neap_node *moved = mesh_moved(ctx, node, to);
+    ctx->mesh.call = script.outer;
+    return publish_and_unhold(ctx, moved, out);
 }
 
 static int mesh_do_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {

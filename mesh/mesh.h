@@ -14,6 +14,9 @@
 NEAP_API int neap_mesh_new(int naxes, const char *const *names, const int64_t *sizes, int n, const int32_t *devices,
                            int32_t *out);
 
+/* The same mesh with other axes, bits, that are explicit: ops on its arrays refuse to move data over these. */
+NEAP_API int neap_mesh_mark(int32_t mesh, uint32_t axes, int32_t *out);
+
 /* All devices of all processes, by process: number k is device local[k] of process[k]. Returns how many there are;
  * writes at most `capacity`. */
 NEAP_API int32_t neap_mesh_devices(int32_t capacity, int32_t *process, int32_t *local);

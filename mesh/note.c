@@ -35,19 +35,6 @@ static int32_t intern_note(neap_ctx *ctx, const note_text *t) {
 }
 
 /* ---- Notes of one op --------------------------------------------------------------------------------------------- */
-static bool same_split(const lazy_sharding *a, const lazy_sharding *b) {
-    return memcmp(a->split, b->split, sizeof a->split) == 0;
-}
-
-/* Does every axis's division in `from` begin that in `to`, so that each device has its part already? */
-static bool only_cut(const lazy_sharding *from, const lazy_sharding *to) {
-    bool cut = true;
-    for (int axis = 0; axis < NEAP_MAX_DIMS; axis++)
-        for (int k = 0; k < NEAP_MESH_AXES && from->split[axis][k]; k++)
-            cut &= from->split[axis][k] == to->split[axis][k];
-    return cut;
-}
-
 static uint32_t all_splits(const lazy_sharding *s) {
     uint32_t axes = 0;
     for (int axis = 0; axis < NEAP_MAX_DIMS; axis++)
@@ -55,21 +42,33 @@ static uint32_t all_splits(const lazy_sharding *s) {
     return axes;
 }
 
-static void add_move(note_text *t, const lazy_sharding *from, const lazy_sharding *to, int ndim) {
+static void add_bytes(note_text *t, int64_t bytes) {
+    char text[32];
+    if (!bytes)
+        return;
+    add_to_note(t, ": ");
+    add_to_note(t, mesh_bytes_text(bytes, text, sizeof text));
+    add_to_note(t, " moved");
+}
+
+static void add_move(note_text *t, const neap_node *in, const lazy_sharding *to) {
+    const lazy_sharding *from = graph_sharding_of(in);
     char spec[256];
     uint32_t gone = all_splits(from) & ~all_splits(to);
     add_to_note(t, "from ");
-    add_to_note(t, shard_spec_text(from, ndim, spec, sizeof spec));
+    add_to_note(t, shard_spec_text(from, in->ndim, spec, sizeof spec));
     add_to_note(t, " to ");
-    add_to_note(t, shard_spec_text(to, ndim, spec, sizeof spec));
+    add_to_note(t, shard_spec_text(to, in->ndim, spec, sizeof spec));
     add_to_note(t, gone ? ", gathered over " : ", dealt out anew");
     add_to_note(t, mesh_axes_text(to->mesh, gone, spec, sizeof spec));
+    add_bytes(t, mesh_moved_bytes(from, to, in->dtype, in->ndim, in->shape));
 }
 
-int32_t mesh_note_move(neap_ctx *ctx, const lazy_sharding *from, const lazy_sharding *to, int ndim) {
+int32_t mesh_note_move(neap_ctx *ctx, const neap_node *in, const lazy_sharding *to) {
+    const lazy_sharding *from = graph_sharding_of(in);
     note_text t = {.bytes = 0};
-    if (from && from->mesh == to->mesh && !same_split(from, to) && !only_cut(from, to))
-        add_move(&t, from, to, ndim);
+    if (from && from->mesh == to->mesh && mesh_moved_axes(from, to))
+        add_move(&t, in, to);
     return intern_note(ctx, &t);
 }
 
@@ -82,12 +81,12 @@ int32_t mesh_note_op(const lazy_shard_rule *g, neap_node *const *in, bool ruled)
     }
     for (int k = 0; k < g->nin; k++) {
         const lazy_sharding *is = graph_sharding_of(in[k]);
-        if (!is || same_split(is, &g->want[k]) || only_cut(is, &g->want[k]))
+        if (!is || !mesh_moved_axes(is, &g->want[k]))
             continue;
         add_next(&t);
         snprintf(part, sizeof part, "input %d ", k + 1);
         add_to_note(&t, part);
-        add_move(&t, is, &g->want[k], in[k]->ndim);
+        add_move(&t, in[k], &g->want[k]);
     }
     if (g->combine >= 0) {
         add_next(&t);
@@ -95,6 +94,7 @@ int32_t mesh_note_op(const lazy_shard_rule *g, neap_node *const *in, bool ruled)
         add_to_note(&t, lazy_ops[g->combine]->name);
         add_to_note(&t, " over ");
         add_to_note(&t, mesh_axes_text(g->mesh, g->over, part, sizeof part));
+        add_bytes(&t, mesh_combined_bytes(&g->result, g->over, g->out->dtype, g->out->ndim, g->out->shape));
     }
     return intern_note(g->ctx, &t);
 }

@@ -105,7 +105,8 @@ static neap_node *enter_whole(neap_ctx *ctx, neap_node *node, const lazy_mesh *m
     inside.manual = manual;
     inside.unchecked = unchecked;
     const lazy_sharding *from = shard_sharding_intern(&plain), *to = shard_sharding_intern(&inside);
-    if (!from || !to || (is && !(node = mesh_moved(ctx, node, from))))
+    if (!from || !to || (is && mesh_check_move("shard_map", 0, node, from)) ||
+        (is && !(node = mesh_moved(ctx, node, from))))
         return NULL;
     return mesh_build_enter(ctx, node, from, to);
 }
@@ -194,6 +195,13 @@ static int reshard_inputs(neap_ctx *ctx, lazy_shard_rule *g, neap_node **in) {
     return 0;
 }
 
+static int check_moves(const lazy_shard_rule *g, neap_node *const *in) {
+    int status = 0;
+    for (int k = 0; k < g->nin && status == 0 && g->mesh->explicit; k++)
+        status = mesh_check_move(g->row->name, k, in[k], &g->want[k]);
+    return status;
+}
+
 /* Chooses the rule, moves the inputs (`in`, those of `of`) to where it wants them, and notes in *call what remains to
  * be done. *block_attrs is OWNED. */
 static int plan_split(neap_ctx *ctx, const graph_call *of, neap_node **in, int64_t **block_attrs, mesh_call *call) {
@@ -230,15 +238,16 @@ static int plan_split(neap_ctx *ctx, const graph_call *of, neap_node **in, int64
     call->combine = g.combine;
     call->over = g.combine < 0 ? 0 : g.over;
     call->note = mesh_note_op(&g, in, status == 0);
-    return reshard_inputs(ctx, &g, in);
+    status = check_moves(&g, in);
+    return status ? status : reshard_inputs(ctx, &g, in);
 }
 
 /* ---- Recording --------------------------------------------------------------------------------------------------- */
 static neap_node *record_aligned(neap_ctx *ctx, const graph_call *of, mesh_call *call) {
-    mesh_call *outer = ctx->mesh.call;
+    call->outer = ctx->mesh.call;
     ctx->mesh.call = call;
     neap_node *node = graph_record_inferred(ctx, of);
-    ctx->mesh.call = outer;
+    ctx->mesh.call = call->outer;
     return node;
 }
 

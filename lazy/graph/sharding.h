@@ -59,6 +59,7 @@ typedef struct lazy_mesh {
     int32_t number, naxes, size; /* size: devices */
     const char *names[NEAP_MESH_AXES];
     int32_t sizes[NEAP_MESH_AXES];
+    uint32_t explicit;         /* axes, bits, over which no op moves data by itself: the script says where data moves */
     int32_t *process, *device; /* by position (row-major): the process whose device it is, and which one there */
     int32_t nlocal, *local;    /* positions of this process's devices, ascending */
 } lazy_mesh;

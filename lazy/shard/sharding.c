@@ -13,7 +13,7 @@ static LAZY_VECTOR(lazy_sharding *) shardings;
 
 /* ---- Meshes ------------------------------------------------------------------------------------------------------ */
 static bool same_mesh(const lazy_mesh *a, const lazy_mesh *b) {
-    bool same = a->naxes == b->naxes && a->size == b->size;
+    bool same = a->naxes == b->naxes && a->size == b->size && a->explicit == b->explicit;
     for (int k = 0; k < a->naxes && same; k++)
         same = a->sizes[k] == b->sizes[k] && strcmp(a->names[k], b->names[k]) == 0;
     for (int k = 0; k < a->size && same; k++)

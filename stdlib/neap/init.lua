@@ -124,6 +124,7 @@ for module, names in pairs {
     ["effects.argparse"] = "argparse",
     ["effects.printing"] = "set_printoptions get_printoptions printoptions array2string pprint",
     ["mesh.mesh"] = "mesh",
+    ["mesh.contract"] = "set_mesh get_mesh reshard",
     ["mesh.sharding"] = "P NamedSharding with_sharding_constraint",
     ["mesh.shard_map"] = "shard_map",
     ["mesh.collective"] = "psum pmean pmax pmin pvary all_gather psum_scatter all_to_all ppermute pshuffle axis_index "

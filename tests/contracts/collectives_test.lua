@@ -93,6 +93,7 @@ elsewhere([[np.mesh np.P np.NamedSharding sharding.devices sharding.shard_shape 
     np.device_put x.device_put x.sharding x.addressable_shards np.debug.visualize_array_sharding
     np.debug.visualize_sharding]],
           "tests/mesh/surface_test.lua", "where arrays lie; the way `mesh` of all contracts uses them, too")
+elsewhere("np.set_mesh np.get_mesh np.reshard", "tests/mesh/contract_test.lua", "how arrays have to lie")
 elsewhere("np.with_sharding_constraint", "tests/mesh/auto_test.lua", "where results lie, by random programs")
 
 finish()

@@ -39,7 +39,7 @@ local function notes(x)
         local op, note = line:match "^  (%w+)%s%s+(.-)%s%s+auto_test.lua:%d+$"
         if not op then op, note = line:match "^  (%w+)%s%s+(.*)$" end
         if op and (note:find "gathered" or note:find "dealt out" or note:find "combined") then
-            list[#list + 1] = op .. ": " .. note
+            list[#list + 1] = op .. ": " .. note:gsub(": [%d.]+ %a?B moved", "") -- contract_test.lua has the bytes
         end
     end
     return list

@@ -15,7 +15,7 @@ local type = type
 -- the mesh.
 --
 -- np.device_put(x, mesh, spec): x on a mesh, as a spec says (np.P), or a prefix tree of specs; np.device_put(x,
--- y.sharding): as y lies.
+-- y.sharding): as y lies; np.device_put(x, spec): on the mesh of np.set_mesh.
 --- > np.device_put(np.ones(2), "cpu:0")
 -- [1. 1.]
 core.define("device_put", function(x, device, spec)
@@ -37,6 +37,8 @@ core.define("device_put", function(x, device, spec)
         return core.record1(core.ids.device_put, leaf, 1)
     end)
 end)
+
+core.contract = function(...) return require("neap.mesh.contract").wrap(...) end -- for np.jit, which stands below
 
 --- x.sharding -> sharding: the mesh on which x lies, and how; nil: one device holds the whole array.
 --- > mesh = np.mesh({1}, {"i"})

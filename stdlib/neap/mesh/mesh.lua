@@ -3,19 +3,20 @@
 -- A mesh lives in the core under a number (mesh/mesh.h), the same for equal meshes; here it is one object. Devices are
 -- numbered as np.devices() lists them, from 0; their order in a mesh is row-major.
 local ffi = require "ffi"
+local bit = require "bit"
 local core = require "neap.core"
 
 local np, C = core.np, core.C
-local raise, bad_argument = core.raise, core.bad_argument
+local raise, bad_argument, describe = core.raise, core.bad_argument, core.describe
 local type, tostring, unpack = type, tostring, unpack
 
 local meshes = {}
 
 local MAX_AXES = C.NEAP_MESH_AXES
 
---- What np.mesh returns. Fields: shape = { i = 4, … }; axis_names; size; devices, a list in row-major order. For the
--- library: number, in the core; sizes, by axis; axis_of, the place of a name among the axes, from 0; processes, by
--- device.
+--- What np.mesh returns. Fields: shape = { i = 4, … }; axis_names; size; devices, a list in row-major order; explicit =
+-- { i = true, … }. For the library: number, in the core; sizes, by axis; axis_of, the place of a name among the axes,
+-- from 0; processes, by device.
 local Mesh = {}
 Mesh.__index = Mesh
 
@@ -168,15 +169,37 @@ end
 
 local number_box = ffi.new("int32_t[1]")
 
---- np.mesh(shape, names, {devices=…}) -> mesh: a mesh of devices: a box of this shape, whose axes have these names, of
--- the first of np.devices(), as many as it has places, or of a table of as many devices or their names, in row-major
--- order. mesh.shape.i is the size of axis i; mesh.axis_names, mesh.size, mesh.devices; tostring(mesh) shows which
--- device stands where. Meshes of the same shape, names and devices are equal.
+--- The axes of option 'explicit': a set of their names, and their bits.
+local function explicit_axes(given, axis_of)
+    local set, bits = {}, 0
+    if given == nil or given == false then return set, 0 end
+    if given ~= true and type(given) ~= "table" then
+        bad_argument("mesh", nil, "explicit", "true, or a table of names of axes", given)
+    end
+    local names = {}
+    for name in pairs(given == true and axis_of or {}) do names[#names + 1] = name end
+    for _, name in ipairs(given == true and names or core.list("mesh", "option 'explicit'", given)) do
+        if axis_of[name] == nil then
+            raise("mesh", "option 'explicit' names %s, which is no axis of the mesh", describe(name))
+        end
+        set[name], bits = true, bit.bor(bits, bit.lshift(1, axis_of[name]))
+    end
+    return set, bits
+end
+
+--- np.mesh(shape, names, {devices=…, explicit=…}) -> mesh: a mesh of devices: a box of this shape, whose axes have
+-- these names, of the first of np.devices(), as many as it has places, or of a table of as many devices or their names,
+-- in row-major order. mesh.shape.i is the size of axis i; mesh.axis_names, mesh.size, mesh.devices; tostring(mesh)
+-- shows which device stands where. Meshes of the same shape, names, devices and explicit axes are equal.
+--
+-- Ops move data between devices as they need it. Over axes that are explicit they refuse to, and tell what would move:
+-- there only np.reshard and np.device_put move data. As jax.sharding.AxisType.Explicit.
 --- devices: a table of devices or their names; the first ones without it
+--- explicit: true, or a table of names: all axes, or these, are explicit
 --- > np.mesh({1}, {"i"}).shape.i
 -- 1
 function np.mesh(shape, names, given)
-    local o = core.options("mesh", given, { devices = true })
+    local o = core.options("mesh", given, { devices = true, explicit = true })
     local size, axis_of
     shape, size, axis_of = check_axes(shape, names)
     local all = np.devices()
@@ -191,8 +214,12 @@ function np.mesh(shape, names, given)
     local c_names, c_sizes = ffi.new("const char *[?]", n, names), ffi.new("int64_t[?]", n, shape)
     local c_devices = ffi.new("int32_t[?]", size, numbers)
     core.call("mesh", function() return C.neap_mesh_new(n, c_names, c_sizes, size, c_devices, number_box) end)
+    local explicit, bits = explicit_axes(o.explicit, axis_of)
+    if bits ~= 0 then
+        core.call("mesh", function() return C.neap_mesh_mark(number_box[0], bits, number_box) end)
+    end
     local mesh = { shape = {}, axis_names = {}, sizes = {}, size = size, devices = devices, axis_of = axis_of,
-                   number = number_box[0], processes = {} }
+                   explicit = explicit, number = number_box[0], processes = {} }
     local process = processes_of(#np.devices())
     for k = 1, size do mesh.processes[k] = process[numbers[k]] end
     for k = 1, n do

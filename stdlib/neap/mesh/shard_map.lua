@@ -374,7 +374,7 @@ local options = { mesh = true, in_specs = true, out_specs = true, check_rep = tr
 --
 -- Inside f, np.psum and its kin compute over axes of the mesh, by their names. Printing an array shows each device's
 -- block; Lua's control flow may look at values that are the same on all devices. docs/mesh.md tells more.
---- mesh: the mesh of devices
+--- mesh: the mesh of devices; without it that of np.set_mesh
 --- in_specs: a spec for all arguments, or a table with an entry for each argument: a spec, or a tree of specs that is
 -- a prefix of the argument's tree. An axis of an argument is divided by the axes of the mesh that its spec names,
 -- evenly; devices along axes of the mesh that it does not name get the same. Arguments that do not lie so are
@@ -396,6 +396,7 @@ function np.shard_map(f, given)
         bad_argument(NAME, 2, "options", "a table {mesh=…, in_specs=…, out_specs=…}", given)
     end
     local o = core.options(NAME, given, options)
+    o.mesh = o.mesh or meshes.current
     if not meshes.is_mesh(o.mesh) then bad_argument(NAME, nil, "mesh", "a mesh of np.mesh", o.mesh) end
     if o.check_rep ~= nil and type(o.check_rep) ~= "boolean" then
         bad_argument(NAME, nil, "check_rep", "a boolean", o.check_rep)

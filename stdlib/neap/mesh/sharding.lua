@@ -257,12 +257,20 @@ local function lay_out(name, x, mesh, spec, owner, what)
         split = split }))
 end
 
+shardings.lay_out = lay_out
+
 --- What np.NAME(x, mesh, spec) does: a tree x laid out as a spec says, or a prefix tree of specs; or np.name(x,
 -- sharding).
 function shardings.put(name, x, mesh, specs)
     if shardings.is_sharding(mesh) then
         if specs ~= nil then raise(name, "a sharding says where x lies: a spec besides it is too much") end
         mesh, specs = mesh.mesh, mesh.spec
+    elseif shardings.is_spec(mesh) and specs == nil then
+        if not meshes.current then
+            raise(name, "%s is a spec without a mesh: give the mesh too, or say with np.set_mesh(mesh) which one specs "
+                  .. "mean", tostring(mesh))
+        end
+        mesh, specs = meshes.current, mesh
     end
     if not meshes.is_mesh(mesh) then
         bad_argument(name, 2, name == "device_put" and "device" or "mesh", name == "device_put"
@@ -279,7 +287,8 @@ function shardings.put(name, x, mesh, specs)
 end
 
 --- np.with_sharding_constraint(x, mesh, spec): x, a tree, laid out as a spec says, or a prefix tree of specs; inside
--- np.jit this is where the program has it so. np.with_sharding_constraint(x, y.sharding) lays it out as y.
+-- np.jit this is where the program has it so. np.with_sharding_constraint(x, y.sharding) lays it out as y;
+-- np.with_sharding_constraint(x, spec) means the mesh of np.set_mesh.
 --- > mesh = np.mesh({1}, {"i"})
 --- > np.with_sharding_constraint(np.ones(4), mesh, np.P("i"))
 -- [1. 1. 1. 1.]

@@ -704,11 +704,11 @@ local function inline(state)
     return called
 end
 
---- np.jit(f, {static={}, donate={}, keep={}, device=…, sizes=…}) -> function: a function that records f once per form
--- of arguments and then runs it as one program, without running Lua. The form is: the keys of tables, shapes, dtypes
--- and devices of arrays, strings, booleans, and the values of static arguments: positions from 1, and names of keys
--- in tables that are arguments. Tables and functions that are static count by identity. Numbers are inputs: other
--- values run the same program.
+--- np.jit(f, {static={}, donate={}, keep={}, device=…, sizes=…, in_shardings=…, out_shardings=…}) -> function: a
+-- function that records f once per form of arguments and then runs it as one program, without running Lua. The form is:
+-- the keys of tables, shapes, dtypes and devices of arrays, strings, booleans, and the values of static
+-- arguments: positions from 1, and names of keys in tables that are arguments. Tables and functions that are static
+-- count by identity. Numbers are inputs: other values run the same program.
 --
 -- f may depend on its arguments, and on local variables and globals around it, which are read anew at each call:
 -- arrays are inputs; when a number, a string, a boolean, a function or a field `cfg.lr` has changed, f is recorded
@@ -720,6 +720,10 @@ end
 -- alone is computed once, kept, and computed again when one of these arrays is another. np.explain(f) has the bytes.
 --- device: all of it is computed on this device ("cpu:1", or an element of np.devices()): arguments are put there, and
 -- results are committed to it.
+--- in_shardings: how arguments lie on a mesh: a spec or a sharding for all of them, or a table with an entry for each:
+-- a spec, a sharding, a prefix tree of these, or false. Ordinary arrays are laid out so; one that lies otherwise on a
+-- mesh is refused
+--- out_shardings: the same of the results, which are laid out so
 --- sizes: extents of arguments that may differ from call to call without f being recorded again, as for np.trace
 --- static: positions, from 1, and names of keys in tables, of arguments whose values are part of the program
 --- > f = np.jit(function(x, y) return x * y + 1 end)
@@ -729,7 +733,10 @@ end
 function np.jit(f, given_options)
     f = check_function("jit", f)
     local given = core.options("jit", given_options, { static = true, donate = true, keep = true, device = true,
-                                                       sizes = true })
+                                                       sizes = true, in_shardings = true, out_shardings = true })
+    if given.in_shardings ~= nil or given.out_shardings ~= nil then
+        f = core.contract(f, given.in_shardings, given.out_shardings)
+    end
     local is_static, names = statics_of(given.static)
     local how = { is_static = is_static, static_names = names, is_donated = {}, is_kept = {} }
     for _, position in ipairs(positions_of("jit", "donate", given.donate)) do

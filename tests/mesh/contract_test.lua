@@ -1,0 +1,185 @@
+--- contract_test.lua (sanitized with --long): np.set_mesh, np.reshard, explicit axes, the options in_shardings and
+-- out_shardings of np.jit; the bytes that np.explain says are moved. Runs itself again with eight devices.
+local check = require "tests.lib.check"
+local np = require "neap"
+
+require "tests.lib.devices" (8, "tests/mesh/contract_test.lua")
+
+local P = np.P
+local mesh = np.mesh({ 4, 2 }, { "i", "j" })
+local explicit = np.mesh({ 4, 2 }, { "i", "j" }, { explicit = true })
+
+local function numbers(...) return np.random.normal(np.random.key(3), { ... }) end
+local function spec(x) return tostring(x.sharding.spec) end
+
+--- The bytes that the notes of np.explain say were moved, by op.
+local function moved(x)
+    local list = {}
+    for line in tostring(np.explain(x)):gmatch "[^\n]+" do
+        local op = line:match "^  (%w+)"
+        for bytes in line:gmatch ": ([%d.]+ %a?B) moved" do list[#list + 1] = op .. " " .. bytes end
+    end
+    return list
+end
+
+-- ---- np.set_mesh ----------------------------------------------------------------------------------------------------
+
+check.test("specs mean the mesh that is set", function()
+    check.equal(np.get_mesh(), nil)
+    check.raises(function() np.device_put(np.ones(8), P "i") end, "P%(\"i\"%) is a spec without a mesh")
+    check.raises(function() np.reshard(np.ones(8), P "i") end, "np.reshard: argument 2 %(spec%) is P%(\"i\"%), a spec "
+                 .. "without a mesh: np.set_mesh")
+    local function block(v) return v end
+    check.raises(function() np.shard_map(block, { in_specs = P "i", out_specs = P "i" }) end, "'mesh'")
+    check.equal(np.set_mesh(mesh), nil)
+    check.equal(np.get_mesh(), mesh)
+    local x = np.device_put(np.arange(8), P "i")
+    check.equal({ x.sharding.mesh == mesh, spec(x) }, { true, 'P("i")' })
+    check.equal(spec(np.with_sharding_constraint(x, P { "i", "j" })), 'P({"i", "j"})')
+    check.equal(spec(np.reshard(np.ones { 8, 2 }, P("i", "j"))), 'P("i", "j")')
+    check.equal(np.shard_map(function(v) return np.psum(v:sum(), "i") end, { in_specs = P "i", out_specs = P() })(x)
+                :item(), 28)
+    check.equal(np.set_mesh(nil), mesh)
+    check.equal(np.get_mesh(), nil)
+    check.raises(function() np.set_mesh(3) end, "np.set_mesh: argument 1 %(mesh%)")
+    check.raises(function() np.jit(function() np.set_mesh(mesh) end)() end, "np.set_mesh: a gradient")
+end)
+
+check.test("a jitted function is recorded anew for another mesh", function()
+    local f = np.jit(function(v) return np.with_sharding_constraint(v * 2, P "i") end)
+    np.set_mesh(mesh)
+    check.equal(f(np.ones(8)).sharding.mesh, mesh)
+    local other = np.mesh({ 2 }, { "i" })
+    np.set_mesh(other)
+    check.equal(f(np.ones(8)).sharding.mesh, other)
+    np.set_mesh(nil)
+    check.raises(function() f(np.ones(8)) end, "a spec without a mesh")
+end)
+
+-- ---- np.reshard -----------------------------------------------------------------------------------------------------
+
+check.test("reshard: values, trees, meshes, gradients, programs", function()
+    local whole = numbers(8, 8)
+    local x = np.device_put(whole, mesh, P("i", "j"))
+    for _, to in ipairs { P(nil, "i"), P(), P("j", "i"), P({ "i", "j" }), P("i", "j") } do
+        local y = np.reshard(x, to)
+        check.equal(y.sharding.spec == to, true)
+        check.equal(y:totable(), whole:totable())
+        check.equal(np.jit(function(v) return np.reshard(v, to) end)(x):totable(), whole:totable())
+    end
+    local tree = np.reshard({ a = x, b = { x, x } }, { a = P("j"), b = P(nil, "i") })
+    check.equal({ spec(tree.a), spec(tree.b[2]) }, { 'P("j", nil)', 'P(nil, "i")' })
+    local elsewhere = np.reshard(x, np.NamedSharding(np.mesh({ 8 }, { "k" }), P "k"))
+    check.equal({ elsewhere.sharding.mesh.shape.k, elsewhere:totable() }, { 8, whole:totable() })
+    local g = np.grad(function(v) return (np.reshard(v, P(nil, "i")) ^ 2):sum() end)(x)
+    check.equal({ spec(g), np.array_equal(np.device_put(g, "cpu:0"), whole * 2) }, { 'P("i", "j")', true })
+    check.raises(function() np.reshard(x) end, "np.reshard: argument 2 %(spec%)")
+    check.raises(function() np.reshard(x, "i") end, "must be a spec such as")
+    check.raises(function() np.reshard(x, P "k") end, "names 'k' for array axis 0")
+    check.raises(function() np.reshard(np.device_put(np.ones(6), mesh, P()), P "i") end, "does not divide 6 evenly")
+end)
+
+-- ---- Bytes ----------------------------------------------------------------------------------------------------------
+
+check.test("bytes that move", function()
+    local x = np.device_put(numbers(8, 8), mesh, P("i", "j"))
+    local row = np.device_put(numbers(8), mesh, P "i")
+    -- Each of 8 devices has (2, 4) and gets 8 numbers; has 2 of 8 and gets 6.
+    check.equal(moved(np.reshard(x, P("i", nil))), { "reshard 256 B" })
+    check.equal(moved(np.reshard(row, P())), { "reshard 192 B" })
+    check.equal(moved(np.reshard(row, P { "i", "j" })), {}, "each device has its part")
+    check.equal(moved(np.reshard(np.device_put(numbers(8), mesh, P()), P "i")), {})
+    -- To (4, 2) of device (a, b): rows from 4b on, columns from 2a on; some of these are there.
+    check.equal(moved(np.reshard(x, P("j", "i"))), { "reshard 192 B" })
+    -- Four devices add blocks of 4 numbers: each gets 3 quarters of 16 bytes, twice; there are two groups of them.
+    check.equal(moved(x:sum { axis = 0 }), { "sum 192 B" })
+    local y = x:matmul(np.device_put(numbers(8, 4), mesh, P("j", nil)))
+    check.equal(moved(y), { "matmul2 256 B" })
+    local f = np.jit(function(v) return np.reshard(np.sort(v, { axis = 0 }), P "j") end)
+    f(x)
+    check.equal(moved(f), { "sort 768 B", "reshard 512 B" })
+    check.equal(moved(np.device_put(np.ones { 8, 8 }, np.mesh({ 1 }, { "i" }), P "i"):sum { axis = 0 }), {})
+end)
+
+-- ---- Explicit axes --------------------------------------------------------------------------------------------------
+
+check.test("what moves over explicit axes is refused: op, layouts, bytes, remedy", function()
+    local x = np.device_put(numbers(8, 8), explicit, P("i", nil))
+    local y = np.device_put(numbers(8, 8), explicit, P(nil, "i"))
+    check.raises(function() return x + y end, 'np.add: input 2 lies as P%(nil, "i"%) and is wanted as P%("i", nil%): '
+                 .. '384 B would move over \'i\', explicit in this mesh; write np.reshard%(x, np.P%("i", nil%)%) where')
+    check.raises(function() return np.sort(x, { axis = 0 }) end, 'sort: input 1 lies as P%("i", nil%) and is wanted as '
+                 .. 'P%(nil, nil%): 1.54 kB would move')
+    check.equal(spec(x + np.reshard(y, P("i", nil))), 'P("i", nil)')
+    check.raises(function() np.jit(function(a, b) return a + b end)(x, y) end, "add: input 2 lies as")
+    check.raises(function() np.grad(function(a) return (a + y):sum() end)(x) end, "add: input 2 lies as")
+    check.raises(function() np.vmap(function(a, b) return np.sort(a) + b end, { in_axes = { 1, 1 } })(x, y) end,
+                 "input %d lies as")
+    check.raises(function() np.trace(function(a, b) return a * b end)(x, y) end, "multiply: input 2 lies as")
+end)
+
+check.test("what moves nothing goes on: maps, cuts, sums of parts, reading, what the script asks for", function()
+    local whole = numbers(8, 8)
+    local x = np.device_put(whole, explicit, P("i", "j"))
+    check.equal(spec(np.tanh(x) * 2 + x), 'P("i", "j")')
+    check.equal(spec(x + np.device_put(np.ones(8), explicit, P())), 'P("i", "j")')
+    check.equal(np.allclose(np.device_put(x:sum { axis = 0 }, "cpu:0"), whole:sum { axis = 0 }), true)
+    check.equal(x:totable(), whole:totable())
+    check.equal(np.device_put(x, "cpu:1"):totable(), whole:totable())
+    check.equal(spec(np.device_put(x, explicit, P(nil, "i"))), 'P(nil, "i")')
+    local w = np.device_put(numbers(8, 4), explicit, P("j", nil))
+    local g = np.grad(function(v) return np.tanh(x:matmul(v)):sum() end)
+    check.equal(spec(g(w)), 'P("j", nil)')
+    check.equal(np.jit(g)(w):totable(), g(w):totable())
+    local step = np.shard_map(function(v) return np.psum(v, "i") end, { mesh = explicit, in_specs = P("i"),
+                                                                       out_specs = P() })
+    check.equal(step(np.device_put(whole, explicit, P "i")).shape, { 2, 8 })
+end)
+
+check.test("some axes are explicit", function()
+    local half = np.mesh({ 4, 2 }, { "i", "j" }, { explicit = { "j" } })
+    check.equal({ half == mesh, half == explicit, half.explicit }, { false, false, { j = true } })
+    check.equal(np.mesh({ 4, 2 }, { "i", "j" }, { explicit = { "j" } }), half)
+    check.equal(np.mesh({ 4, 2 }, { "i", "j" }, { explicit = {} }), mesh)
+    local x = np.device_put(numbers(8, 8), half, P("i", "j"))
+    check.equal(spec(np.sort(x, { axis = 0 })), 'P(nil, "j")')
+    check.raises(function() return np.sort(x, { axis = 1 }) end, "over 'j', explicit")
+    check.raises(function() return x + np.device_put(np.ones { 8, 8 }, mesh, P("i", "j")) end, "different meshes")
+    check.raises(function() np.mesh({ 8 }, { "i" }, { explicit = { "k" } }) end, "'explicit' names the string \"k\"")
+    check.raises(function() np.mesh({ 8 }, { "i" }, { explicit = "i" }) end, "explicit")
+end)
+
+-- ---- np.jit ---------------------------------------------------------------------------------------------------------
+
+check.test("in_shardings and out_shardings", function()
+    local whole, bias = numbers(8, 8), numbers(8)
+    local f = np.jit(function(x, p, k) return x:matmul(p.w) * k + p.b, { loss = x:sum(), x = x } end,
+                     { in_shardings = { np.NamedSharding(mesh, P "i"), { w = np.NamedSharding(mesh, P(nil, "j")) } },
+                       out_shardings = { np.NamedSharding(mesh, P("i", "j")), { x = np.NamedSharding(mesh, P()) } } })
+    local y, more = f(whole, { w = whole, b = bias }, 2)
+    check.equal({ spec(y), spec(more.x), spec(more.loss) }, { 'P("i", "j")', "P(nil, nil)", "P()" })
+    check.equal(np.allclose(np.device_put(y, "cpu:0"), whole:matmul(whole) * 2 + bias), true)
+    f(np.device_put(whole, mesh, P "i"), { w = np.device_put(whole, mesh, P(nil, "j")), b = bias }, 3)
+    check.raises(function() f(np.device_put(whole, mesh, P "j"), { w = whole, b = bias }, 2) end,
+                 'np.jit: argument 1.*lies on {i=4, j=2} as P%("j", nil%), and in_shardings wants P%("i"%)')
+    check.raises(function() f(np.device_put(whole, np.mesh({ 8 }, { "i" }), P "i"), { w = whole, b = bias }, 2) end,
+                 "np.jit: argument 1.*lies on {i=8}")
+    np.set_mesh(mesh)
+    local g = np.jit(function(a, b) return a + b, a * b end, { in_shardings = P "i", out_shardings = { false, P "j" } })
+    local first, second = g(bias, bias)
+    check.equal({ spec(first), spec(second) }, { 'P("i")', 'P("j")' })
+    check.equal(second:totable(), (bias * bias):totable())
+    local slope = np.grad(np.jit(function(a) return (a * a):sum() end, { in_shardings = { P "i" } }))(bias)
+    check.equal(np.array_equal(np.device_put(slope, "cpu:0"), bias * 2), true)
+    np.set_mesh(nil)
+    check.raises(function() np.jit(function(a) return a end, { in_shardings = 3 }) end, "in_shardings")
+    check.raises(function() np.jit(function(a) return a end, { out_shardings = { x = P "i" } }) end, "entry 'x'")
+    check.raises(function() np.jit(function(a) return a end, { in_shardings = { "i" } }) end, "must be a spec")
+    local same = np.jit(function(a) return a end, { in_shardings = P "i" })
+    check.raises(function() same(bias) end, "a spec without a mesh")
+    check.raises(function()
+        np.jit(function(a) return a end, { in_shardings = np.NamedSharding(mesh, P "i") })(np.ones(6))
+    end, "does not divide 6 evenly")
+end)
+
+check.done()
