@@ -125,6 +125,7 @@ for module, names in pairs {
     ["effects.printing"] = "set_printoptions get_printoptions printoptions array2string pprint",
     ["mesh.mesh"] = "mesh",
     ["mesh.contract"] = "set_mesh get_mesh reshard",
+    ["mesh.born"] = "make_array_from_callback make_array_from_process_local_data",
     ["mesh.sharding"] = "P NamedSharding with_sharding_constraint",
     ["mesh.shard_map"] = "shard_map",
     ["mesh.collective"] = "psum pmean pmax pmin pvary all_gather psum_scatter all_to_all ppermute pshuffle axis_index "

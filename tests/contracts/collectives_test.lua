@@ -94,6 +94,8 @@ elsewhere([[np.mesh np.P np.NamedSharding sharding.devices sharding.shard_shape 
     np.debug.visualize_sharding]],
           "tests/mesh/surface_test.lua", "where arrays lie; the way `mesh` of all contracts uses them, too")
 elsewhere("np.set_mesh np.get_mesh np.reshard", "tests/mesh/contract_test.lua", "how arrays have to lie")
+elsewhere("np.make_array_from_callback np.make_array_from_process_local_data", "tests/mesh/born_test.lua",
+          "blocks that each process makes; whole arrays are compared with")
 elsewhere("np.with_sharding_constraint", "tests/mesh/auto_test.lua", "where results lie, by random programs")
 
 finish()

@@ -30,11 +30,11 @@ local function pick(list) return list[random(#list)] end
 -- ---- What is called -------------------------------------------------------------------------------------------------
 
 -- Not called: what writes to the test's log, settings that the test relies on, what waits to be let go or never ends
--- with an iterator that always answers, what asks at the prompt.
+-- with an iterator that always answers, what asks at the prompt, what records a file from then on.
 local skipped = { ["np.printf"] = true, ["np.debug.print"] = true, ["np.debug.memory_limit"] = true,
                   ["np.debug.limits"] = true, ["np.debug.hold"] = true, ["np.debug.kernels"] = true,
                   ["np.debug.nans"] = true, ["np.debug.jit"] = true, ["np.fromiter"] = true,
-                  ["np.breakpoint"] = true }
+                  ["np.breakpoint"] = true, ["np.profile.start"] = true }
 
 -- What the help knows, every public function, and every method of arrays; not the helpers of the library's own files.
 local targets = {}

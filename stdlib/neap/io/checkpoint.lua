@@ -28,10 +28,11 @@ local files = require "neap.files"
 local manifest = require "neap.io.manifest"
 local meshes = require "neap.mesh.mesh"
 local paths = require "neap.core.tree_paths"
+local born = require "neap.mesh.born"
 local shardings = require "neap.mesh.sharding"
 local trees = require "neap.core.trees"
 
-local np, C, ctx = core.np, core.C, core.ctx
+local np, C = core.np, core.C
 local raise, bad_argument = core.raise, core.bad_argument
 
 local volume, wrong, checksum = manifest.volume, manifest.wrong, manifest.checksum
@@ -412,31 +413,6 @@ local function read_block(reader, leaf, block)
     return x
 end
 
-local id_box = ffi.new("int32_t[1]")
-
---- An array that lies on a mesh, of which this process reads its own blocks.
-local function read_sharded(name, reader, leaf, sharding)
-    local mesh, own = sharding.mesh, C.neap_process_index()
-    local blocks, known = {}, {}
-    for place, part in ipairs(sharding:devices_indices_map(leaf.shape)) do
-        local block, key = { start = {}, shape = {} }, {}
-        for k, range in ipairs(part.index) do
-            block.start[k], block.shape[k], key[k] = range[1], range[2] - range[1], range[1]
-        end
-        key = table.concat(key, ",")
-        if mesh.processes[place] == own and not known[key] then
-            known[key] = true
-            blocks[#blocks + 1] = read_block(reader, leaf, block)
-        end
-    end
-    local ids, dims = ffi.new("int32_t[?]", #blocks + 1), ffi.new("int64_t[?]", #leaf.shape + 1, leaf.shape)
-    for k, block in ipairs(blocks) do ids[k - 1] = block._id end
-    return core.call_ids(name, id_box, 1, function()
-        return C.neap_mesh_assemble(ctx, sharding.number, core.dtype_codes[leaf.dtype], #leaf.shape, dims, #blocks, ids,
-                                    id_box)
-    end)[1]
-end
-
 local Entry = {} -- marks the entry of an array in a tree
 
 --- The tree of a manifest, with entries in the place of arrays.
@@ -516,7 +492,10 @@ local function load_tree(name, reader, o)
                              function(entry, item, path)
         if getmetatable(entry) ~= Entry then return entry end
         local sharding = entry.sharding or wanted_sharding(name, o, entry, item, path)
-        if sharding then return read_sharded(name, reader, entry, sharding) end
+        if sharding then
+            return born.read(name, sharding, entry.shape, entry.dtype,
+                             function(block) return read_block(reader, entry, block) end)
+        end
         local start = {}
         for k = 1, #entry.shape do start[k] = 0 end
         return read_block(reader, entry, { start = start, shape = entry.shape })
@@ -561,7 +540,7 @@ function checkpoint.load_checkpoint(folder, given)
     return finish(pcall(reported, name, load_tree, name, reader, o))
 end
 
-for _, f in ipairs { reported, meet, together, own_blocks, add_block, write_own, fill_block, read_block, read_sharded,
+for _, f in ipairs { reported, meet, together, own_blocks, add_block, write_own, fill_block, read_block,
                      load_tree, checkpoint.save_checkpoint, checkpoint.load_checkpoint } do
     jit.off(f)
 end

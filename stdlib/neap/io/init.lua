@@ -274,26 +274,32 @@ local function load_file(name, path, reader)
     return result, more
 end
 
---- np.io.load(path, {mmap_mode=…}) -> array | table, names: the array of an npy or IDX file (plain or gzip), or a table
--- of the arrays of an npz file by name (and, as a second result, their names in the file's order); other files in it
--- are strings. The content says which it is. Raises if the file is missing or damaged.
+--- np.io.load(path, {mmap_mode=…, sharding=…}) -> array | table, names: the array of an npy or IDX file (plain or
+-- gzip), or a table of the arrays of an npz file by name (and, as a second result, their names in the file's order);
+-- other files in it are strings. The content says which it is. Raises if the file is missing or damaged.
 --- mmap_mode: "r" maps an npy file into memory: its elements are read from it when they are needed, by whatever needs
 -- them, and take no memory of neap's. The file must not be written meanwhile, and if it is made shorter, what reads the
 -- elements that are gone ends the process (SIGBUS), as in NumPy. np.io.save puts a new file in its place, which does no
 -- harm
+--- sharding: how the array of an npy file lies on a mesh, a sharding, or a spec on the mesh of np.set_mesh: each
+-- process reads only its blocks of the file, which need not fit in its memory
 --- > np.io.save("x.npy", np.arange(3))
 --- > np.io.load("x.npy")
 -- [0 1 2]
 --- > np.io.load("x.npy", {mmap_mode="r"}):sum()
 -- 3
 function data_io.load(path, given)
-    local mode = core.options("io.load", given, { mmap_mode = true }).mmap_mode
-    if mode == nil then
+    local o = core.options("io.load", given, { mmap_mode = true, sharding = true })
+    local mode, sharding = o.mmap_mode, nil
+    if o.sharding ~= nil then
+        sharding = require("neap.mesh.born").sharding("io.load", "option 'sharding'", o.sharding)
+    end
+    if mode == nil and not sharding then
         local result, names = load_file("io.load", path)
         if names == nil then return result end
         return result, names
     end
-    if mode ~= "r" then
+    if mode ~= "r" and not (mode == nil and sharding) then
         raise("io.load", "option 'mmap_mode' must be \"r\": arrays do not change, got %s", core.describe(mode))
     end
     local block, problem = buffer.map(check_path("io.load", path))
@@ -302,7 +308,7 @@ function data_io.load(path, given)
     x, problem = map_npy(block)
     files.release(block)
     if not x then raise("io.load", "cannot map '%s': %s", path, problem) end
-    return x
+    return sharding and require("neap.mesh.born").copied("io.load", sharding, x) or x
 end
 
 --- np.io.load_idx(path): the array of an IDX file, plain or gzip: two zero bytes, one of the type (8: u8), one of the

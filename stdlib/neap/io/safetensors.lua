@@ -178,9 +178,43 @@ local function map_all(block)
     return list, metadata
 end
 
---- np.io.load_safetensors(path, {mmap_mode=…}) -> table, metadata: the arrays of a safetensors file by name, and, as a
--- second result, its metadata, a table of strings. Raises if the file is damaged: all rules of the format are checked.
+--- What option 'shardings' says: a function from a name to a sharding or nil; nil without the option. And the table, if
+-- it is one by name.
+local function wanted_shardings(name, given)
+    if given == nil then return nil end
+    local resolve = require("neap.mesh.born").sharding
+    if getmetatable(given) ~= nil or type(given) ~= "table" then
+        local one = resolve(name, "option 'shardings'", given)
+        return function() return one end
+    end
+    local by_key = {}
+    for key, item in pairs(given) do
+        by_key[key] = resolve(name, ("option 'shardings', of '%s',"):format(tostring(key)), item)
+    end
+    return function(key) return by_key[key] end, by_key
+end
+
+--- Puts arrays of a mapped file on their meshes, block by block; others into memory, unless they stay mapped.
+local function lay_out(name, path, arrays, sharding_of, by_key, mapped)
+    for key in pairs(by_key or {}) do
+        if not arrays[key] then raise(name, "option 'shardings' has '%s', which '%s' does not", tostring(key), path) end
+    end
+    for key, x in pairs(arrays) do
+        local sharding = sharding_of(key)
+        if sharding then
+            arrays[key] = require("neap.mesh.born").copied(name, sharding, x)
+        elseif not mapped then
+            arrays[key] = np.copy(x):wait()
+        end
+    end
+end
+
+--- np.io.load_safetensors(path, {mmap_mode=…, shardings=…}) -> table, metadata: the arrays of a safetensors file by
+-- name, and, as a second result, its metadata, a table of strings. Raises if the file is damaged: all rules of the
+-- format are checked.
 --- mmap_mode: "r" maps the file into memory: elements are read when they are needed (see np.io.load)
+--- shardings: how arrays lie on a mesh: one for all, or a table with one by name: shardings, or specs on the mesh of
+-- np.set_mesh. Each process reads only its blocks; arrays that the table does not name are read whole
 --- > np.io.save_safetensors("w.safetensors", {w = np.ones{2, 2}}, {metadata={format="pt"}})
 --- > arrays, metadata = np.io.load_safetensors("w.safetensors")
 --- > arrays.w, metadata.format
@@ -192,17 +226,19 @@ end
 --  [1. 1.]]
 function safetensors.load_safetensors(path, given)
     local name = "io.load_safetensors"
-    local mode = core.options(name, given, { mmap_mode = true }).mmap_mode
+    local o = core.options(name, given, { mmap_mode = true, shardings = true })
+    local mode = o.mmap_mode
+    local sharding_of, by_key = wanted_shardings(name, o.shardings)
     core.check_path(name, path)
     local list, more, file, problem
-    if mode == nil then
+    if mode == nil and not sharding_of then
         file, problem = files.open(path)
         if not file then raise(name, "%s", problem) end
         local ok
         ok, list, more = pcall(read_all, file)
         file.close()
         if not ok then error(list, 0) end
-    elseif mode == "r" then
+    elseif mode == "r" or mode == nil then
         file, problem = buffer.map(path)
         if not file then raise(name, "%s", problem) end
         list, more = map_all(file)
@@ -213,6 +249,7 @@ function safetensors.load_safetensors(path, given)
     if not list then raise(name, "cannot read '%s': %s", path, more) end
     local arrays = {}
     for _, pair in ipairs(list) do arrays[pair[1]] = pair[2] end
+    if sharding_of then lay_out(name, path, arrays, sharding_of, by_key, mode == "r") end
     return arrays, more
 end
 

@@ -58,6 +58,8 @@ local function resolve(name, what, item, x)
     return mesh, item
 end
 
+contract.resolve = resolve
+
 -- ---- np.reshard -----------------------------------------------------------------------------------------------------
 
 --- np.reshard(x, spec) -> x: x, an array on a mesh or a tree of them, laid out as a spec says, or a prefix tree of

@@ -358,6 +358,8 @@ local function index_at(layout, dims, position)
     return index
 end
 
+shardings.fitting_sizes, shardings.part_of = fitting_sizes, part_of
+
 --- sharding:shard_shape(shape): the shape of each device's block of an array of this shape.
 function Sharding:shard_shape(dims)
     dims = fitting_sizes("sharding:shard_shape", self, dims)
