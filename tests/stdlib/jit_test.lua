@@ -60,6 +60,13 @@ check.test("static arguments", function()
     check.equal({ f(np.ones(3), "sum"):item(), f(np.ones(3), "max"):item(), f(np.ones(3), "sum"):item() }, { 3, 1, 3 })
     check.equal(count, 2)
     check.raises(function() return np.jit(print, { donated = { 1 } }) end, "unknown option 'donated'")
+    check.raises(function() return np.jit(print, { donate = "x" }) end, "has no names: give positions")
+    local function step(w, x) return w + x end
+    check.raises(function() return np.jit(step, { donate = "v" }) end, 'no parameter of the function; it has: w, x')
+    check.raises(function() return np.jit(step, { donate = "w", keep = { "w" } }) end, "argument 1 is donated, so no")
+    local w = np.ones(3):wait() + 0
+    local stepped = np.jit(step, { donate = { "w" }, keep = "x" })
+    check.equal({ stepped(w, np.ones(3)):totable(), w:is_deleted() }, { { 2, 2, 2 }, true })
     check.raises(function() return np.jit(print, { static = 1, donate = 1 }) end, "argument 1 is static, so it cannot")
     local few = np.jit(np.sin, { donate = { 1, 2 } })
     check.raises(function() return few(np.ones(2)) end, "option 'donate' names argument 2, but the call has 1")

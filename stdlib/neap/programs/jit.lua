@@ -714,10 +714,12 @@ end
 -- arrays are inputs; when a number, a string, a boolean, a function or a field `cfg.lr` has changed, f is recorded
 -- again. What f reads in other ways is fixed when it is recorded. f may print; it may not look at values that depend on
 -- its arguments (item, tostring) nor assign arrays to variables outside.
---- donate: positions of arguments whose arrays the call may use up: their memory becomes that of results, or is freed.
--- These arrays are deleted; using one afterwards raises. np.explain(f) tells of arrays that could not be used up.
---- keep: positions of arguments that are the same arrays in many calls, such as weights: what is computed of them
--- alone is computed once, kept, and computed again when one of these arrays is another. np.explain(f) has the bytes.
+--- donate: positions, or names as f calls them, of arguments whose arrays the call may use up: their memory becomes
+-- that of results, or is freed. These arrays are deleted; using one afterwards raises. np.explain(f) tells of arrays
+-- that could not be used up.
+--- keep: positions, or names, of arguments that are the same arrays in many calls, such as weights: what is computed of
+-- them alone is computed once, kept, and computed again when one of these arrays is another. np.explain(f) has the
+-- bytes.
 --- device: all of it is computed on this device ("cpu:1", or an element of np.devices()): arguments are put there, and
 -- results are committed to it.
 --- in_shardings: how arguments lie on a mesh: a spec or a sharding for all of them, or a table with an entry for each:
@@ -734,16 +736,17 @@ function np.jit(f, given_options)
     f = check_function("jit", f)
     local given = core.options("jit", given_options, { static = true, donate = true, keep = true, device = true,
                                                        sizes = true, in_shardings = true, out_shardings = true })
+    local own = f -- has the names of its parameters
     if given.in_shardings ~= nil or given.out_shardings ~= nil then
         f = core.contract(f, given.in_shardings, given.out_shardings)
     end
     local is_static, names = statics_of(given.static)
     local how = { is_static = is_static, static_names = names, is_donated = {}, is_kept = {} }
-    for _, position in ipairs(positions_of("jit", "donate", given.donate)) do
+    for _, position in ipairs(positions_of("jit", "donate", given.donate, own)) do
         if is_static[position] then raise("jit", "argument %d is static, so it cannot be donated", position) end
         how.is_donated[position] = true
     end
-    for _, position in ipairs(positions_of("jit", "keep", given.keep)) do
+    for _, position in ipairs(positions_of("jit", "keep", given.keep, own)) do
         local other = is_static[position] and "static" or how.is_donated[position] and "donated"
         if other then raise("jit", "argument %d is %s, so nothing can be kept for it", position, other) end
         how.is_kept[position] = true

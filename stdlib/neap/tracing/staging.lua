@@ -86,14 +86,31 @@ local function check_function(name, f, position, what)
     return class.as_function and class.as_function(f) or function(...) return f(...) end
 end
 
---- A list of argument positions: a number or a table of them, from 1.
-local function positions_of(name, option, value)
+--- The position of a function's parameter of this name.
+local function parameter_position(name, option, f, wanted)
+    local names, k = {}, 1
+    local parameter = debug.getlocal(f, k)
+    while parameter do
+        if parameter == wanted then return k end
+        names[k] = parameter
+        k = k + 1
+        parameter = debug.getlocal(f, k)
+    end
+    local known = names[1] and not names[1]:find "^%(" and ("has: " .. table.concat(names, ", "))
+        or "has no names: give positions"
+    raise(name, "option '%s' has %q, which is no parameter of the function; it %s", option, wanted, known)
+end
+
+--- A list of argument positions: a number or a table of them, from 1. f: a function whose parameters' names may stand
+-- there, too; nil: none may.
+local function positions_of(name, option, value, f)
     if value == nil then return {} end
-    if type(core.plain(value)) == "number" then value = { value } end
+    if type(core.plain(value)) == "number" or f and type(value) == "string" then value = { value } end
     if type(value) ~= "table" then bad_argument(name, nil, option, "a position or a table of positions", value) end
     local positions = {}
     for k = 1, #core.list(name, ("option '%s'"):format(option), value) do
-        positions[k] = core.plain(value[k])
+        local named = f and type(value[k]) == "string"
+        positions[k] = named and parameter_position(name, option, f, value[k]) or core.plain(value[k])
         if not core.is_integer(positions[k]) or positions[k] < 1 then
             raise(name, "option '%s' counts arguments from 1, got %s", option, describe(value[k]))
         end
