@@ -27,6 +27,12 @@ typedef struct mesh_call { /* an op on meshed inputs while it is recorded */
     bool asks;                  /* no op at all: the script itself says how an array is to lie */
 } mesh_call;
 
+/* Is the op that is recorded now one that the script asks for, and no part of another? */
+static inline bool mesh_is_asked(const neap_ctx *ctx) {
+    const mesh_call *outer = ctx->mesh.call ? ctx->mesh.call->outer : NULL;
+    return ctx->start.expanding == 1 || (outer && outer->asks);
+}
+
 /* An array as blocks see it: those of a sharding, or one ordinary node that is the same everywhere. */
 typedef struct mesh_value {
     const lazy_sharding *sharding; /* NULL: `same` */

@@ -85,7 +85,7 @@ static neap_node *cut_source_block(reshard_work *j) {
     neap_node *block = mesh_block_at(j->from, position);
     j->missing |= !block;
     if (block && !whole) {
-        bool own = !s && j->ctx->start.expanding == 1 && !(block->flags & (LAZY_CONSTRUCTED | LAZY_ABSTRACT));
+        bool own = !s && mesh_is_asked(j->ctx) && !(block->flags & (LAZY_CONSTRUCTED | LAZY_ABSTRACT));
         block = graph_build_slice(j->ctx, block, slice);
         block =
             own && block ? graph_build1(j->ctx, LAZY_OP_copy, mesh_at_home(j->ctx, block, j->to->home[j->b])) : block;

@@ -81,8 +81,7 @@ static int reshard_expand(lazy_expansion *g) {
     memcpy(g->sharding.split, to->split, sizeof to->split);
     int status = shard_expansion_begin(g);
     neap_node *in = status == 0 ? graph_untaped(g->ctx, g->node->in[0]) : NULL;
-    const mesh_call *outer = g->ctx->mesh.call ? g->ctx->mesh.call->outer : NULL;
-    if (in && (g->ctx->start.expanding == 1 || (outer && outer->asks))) /* else a part of another op, which tells it */
+    if (in && mesh_is_asked(g->ctx)) /* else it is a part of another op, which tells it */
         g->node->shards->note = mesh_note_move(g->ctx, in, graph_sharding_of(g->node));
     if (!in)
         return status ? status : neap_error_code();

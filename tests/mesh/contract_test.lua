@@ -79,6 +79,30 @@ check.test("reshard: values, trees, meshes, gradients, programs", function()
     check.raises(function() np.reshard(np.device_put(np.ones(6), mesh, P()), P "i") end, "does not divide 6 evenly")
 end)
 
+check.test("blocks of an ordinary array have memory of their own", function()
+    local function live()
+        np.wait_all()
+        collectgarbage()
+        np.memory.trim()
+        return np.memory().live
+    end
+    local before = live()
+    local x = numbers(256, 512):wait() -- 512 KiB
+    for _, lay in ipairs { function() return np.device_put(x, mesh, P "i") end,
+                           function() return np.reshard(x, np.NamedSharding(mesh, P(nil, "i"))) end } do
+        local block = lay():wait():addressable_shards()[2].data:wait()
+        lay = nil
+        collectgarbage()
+        local bytes = live() - before
+        check.equal(bytes <= 2 ^ 19 + 2 ^ 17 + 4096, true, ("x and a block of 128 KiB: %d bytes"):format(bytes))
+        check.equal(block:sum():item() ~= 0, true)
+    end
+    local y = np.device_put(x, mesh, P "i"):wait()
+    x:delete()
+    check.equal(live() - before <= 2 ^ 19 + 4096, true, "x is gone")
+    check.equal(y.shape, { 256, 512 })
+end)
+
 -- ---- Bytes ----------------------------------------------------------------------------------------------------------
 
 check.test("bytes that move", function()
