@@ -108,6 +108,7 @@ for module, names in pairs {
     ["transforms.jacobian"] = "jacobian jacfwd jacrev hessian",
     ["transforms.custom_root"] = "custom_root",
     ["transforms.custom"] = "checkpoint optimization_barrier custom_vjp custom_jvp",
+    ["transforms.policies"] = "checkpoint_name",
     ["transforms.control"] = "cond switch while_loop fori_loop scan",
     ["transforms.scans"] = "associative_scan map",
     ["transforms.check_grads"] = "check_grads",

@@ -126,6 +126,7 @@ transform("np.linear_transpose", {
 })
 transform("np.checkpoint", {
     call = function(checkpoint, o, x, y) return checkpoint(map, next(o) and o or nil)(x, y) end,
+    unseen = { save = "what is kept is in tests/stdlib/policies_test.lua", most = "as save" },
     oracle = MAP .. "(x, y)",
 })
 transform("np.optimization_barrier", {
@@ -262,7 +263,8 @@ transform("np.map", {
 transform("np.jit", {
     accepts = "floats ints complex", gives = "same",
     options = { {}, { static = {} }, { donate = {} }, { keep = { 1 } }, { device = "cpu:0" } },
-    unseen = { sizes = "declared sizes are in tests/lazy/sizes_test.lua" },
+    unseen = { sizes = "declared sizes are in tests/lazy/sizes_test.lua",
+               in_shardings = "layouts are in tests/mesh/contract_test.lua", out_shardings = "as in_shardings" },
     call = function(jit, o, x, y) return jit(function(a, b) return a * b + a, a - b end, o)(x, y) end,
     oracle = "(x * y + x, x - y)",
     without = { mesh = "an array on a mesh is on other devices than the option's; tests/mesh/jit_test.lua has the rest",
@@ -271,6 +273,7 @@ transform("np.jit", {
 })
 
 elsewhere("f.defvjp f.defjvp", "tests/stdlib/custom_test.lua", "rules, which np.custom_vjp and np.custom_jvp call")
+elsewhere("np.checkpoint_name", "tests/stdlib/policies_test.lua", "names of values that np.checkpoint keeps")
 elsewhere("np.jit_cache np.clear_caches", "tests/stdlib/jit_test.lua", "they tell of recordings, and drop them")
 elsewhere("np.trace program.text program.inputs program.outputs program.dot program.svg",
           "tests/lazy/program_test.lua", "a program is an object: its texts, facts and use as a function")

@@ -69,16 +69,25 @@ end
 
 -- ---- np.checkpoint --------------------------------------------------------------------------------------------------
 
---- np.checkpoint(f) -> function: a function that returns what f does. When it is differentiated in reverse mode nothing
--- that f computes inside is kept for the backward pass, which computes it again from the arguments: less memory for
--- more work. f is traced where a gradient or a trace is open, so it may not look at values there; and it may not have
--- ordered effects where it is differentiated, since they would happen twice.
+--- np.checkpoint(f, {save=…, most=…}) -> function: a function that returns what f does. When it is differentiated in
+-- reverse mode nothing that f computes inside is kept for the backward pass, which computes it again from the
+-- arguments: less memory for more work. f is traced where a gradient or a trace is open, so it may not look at values
+-- there; and it may not have ordered effects where it is differentiated, since they would happen twice.
+--
+-- With options values that f names with np.checkpoint_name are kept. Then there is no forward mode, but forward mode
+-- over reverse mode. As jax.checkpoint(f, policy=jax.checkpoint_policies.save_only_these_names(…)).
+--- save: a name, or a table of names, of values that are kept; without it all that have names
+--- most: bytes that these may take together, in a call: of them those are kept that save the most operations
 --- > np.grad(np.checkpoint(function(x) return (x * x):sum() end))(np.array{1, 2})
 -- [2. 4.]
-function np.checkpoint(f)
+--- > f = function(x) return (np.checkpoint_name(x * x, "square") * x):sum() end
+--- > np.grad(np.checkpoint(f, {save="square"}))(np.array{1, 2})
+-- [ 3. 12.]
+function np.checkpoint(f, given)
     local user_function = check_function("checkpoint", f)
-    local function checkpointed(...)
-        if not is_staged() then return user_function(...) end
+    local policies = given ~= nil and require "neap.transforms.policies"
+    local policy = policies and policies.of(given)
+    local function plain(...)
         local operands, with_arrays = split("checkpoint", pack(...))
         local entry, lifted = closed("checkpoint", function(list)
             local arguments = with_arrays(list)
@@ -86,6 +95,12 @@ function np.checkpoint(f)
         end, pack(operands), nil, true)
         return push_call("checkpoint", C.NEAP_RULE_NONE, operands, { entry }, { lifted })
     end
+    local function checkpointed(...)
+        if not is_staged() then return user_function(...) end
+        if policy then return policies.call(policy, user_function, plain, ...) end
+        return plain(...)
+    end
+    jit.off(plain)
     jit.off(checkpointed)
     return checkpointed
 end
@@ -394,3 +409,5 @@ for _, f in ipairs { split, np.optimization_barrier, push_call, call_custom, new
                      with_floats, take_floats, checked_results, trace_function, record_vjp, record_jvp } do
     jit.off(f)
 end
+
+return { split = split }

@@ -1,0 +1,270 @@
+--- policies.lua: np.checkpoint_name, and np.checkpoint with options: which values a checkpointed function keeps.
+--
+-- Values that are kept cut the function into pieces. Of f, which makes a, then b of a, then the result of both:
+--
+--      main     x ─▶ result, a, b               runs forward
+--      piece 1  x ─▶ a                          \
+--      piece 2  x, a ─▶ b                        | run again for the backward pass, from the last to the first: each
+--      rest     x, a, b ─▶ result               /  passes cotangents to x and to what was kept before it
+--
+-- Each is a closed program of f, in which np.checkpoint_name gives kept values in place of its arguments; ops that
+-- nothing reads then are no part of the program. The rule is one of np.custom_vjp; arrays around f are operands there,
+-- as the arguments are.
+local ffi = require "ffi"
+local core = require "neap.core"
+local custom = require "neap.transforms.custom"
+local derive = require "neap.transforms.derive"
+local staging = require "neap.tracing.staging"
+local trees = require "neap.core.trees"
+
+local np, C = core.np, core.C
+local is_array, raise, bad_argument = core.is_array, core.raise, core.bad_argument
+local pack, closed, run = staging.pack, staging.closed, staging.run
+
+local NAME = "checkpoint"
+local MOST_CHOICES = 4096 -- sets of values that are looked at
+
+local policies = {}
+
+-- ---- Names ----------------------------------------------------------------------------------------------------------
+
+local naming -- of the innermost checkpoint that is traced: a function of a value and its name; nil: there is none
+
+--- np.checkpoint_name(x, name) -> x: x, an array, under a name for the options of a np.checkpoint around it, which say
+-- what it keeps. In the bodies of loops and branches, in jitted functions and in other derivatives inside of that,
+-- names mean nothing to it. Products are worth a name; an op whose derivative reads its own result, such as tanh, is
+-- run again for that. As jax.ad_checkpoint.checkpoint_name(x, name).
+--- > np.checkpoint_name(np.ones(2), "hidden")
+-- [1. 1.]
+function np.checkpoint_name(x, name)
+    x = core.coerce("checkpoint_name", 1, x)
+    if type(name) ~= "string" or name == "" then bad_argument("checkpoint_name", 2, "name", "a text", name) end
+    return naming and naming(x, name) or x
+end
+
+--- What the options of np.checkpoint say: { wants(name), most = bytes or nil }; nil: nothing.
+function policies.of(given)
+    local o = core.options(NAME, given, { save = true, most = true })
+    if o.save == nil and o.most == nil then return nil end
+    local save, wanted = o.save, {}
+    if type(save) == "string" then save = { save } end
+    if save ~= nil and type(save) ~= "table" then
+        bad_argument(NAME, nil, "save", "a name of np.checkpoint_name, or a table of names", save)
+    end
+    for k, name in ipairs(save and core.list(NAME, "option 'save'", save) or {}) do
+        if type(name) ~= "string" then raise(NAME, "option 'save': name %d must be a text", k) end
+        wanted[name] = true
+    end
+    if o.most ~= nil and (type(o.most) ~= "number" or o.most ~= o.most or o.most < 0) then
+        bad_argument(NAME, nil, "most", "a number of bytes from 0 up", o.most)
+    end
+    return { wants = function(name) return save == nil or wanted[name] end, most = o.most }
+end
+
+-- ---- Programs of the function ---------------------------------------------------------------------------------------
+
+--- Traces f as a closed program of its operands, then of what was kept. at: by the count of wanted names the place of
+-- the value among those that are kept; nil: all are. specs: of what stands for the first of these. finish gets the
+-- values of these places, as f made them, and f's packed results, and returns the packed results of the program.
+local function trace_piece(call, at, specs, finish)
+    local entry, lifted = closed(NAME, function(list, kept)
+        local outer, depth, count, values = naming, #core.frame().levels, 0, {}
+        function naming(x, name)
+            if #core.frame().levels ~= depth or not call.policy.wants(name) then return x end
+            count = count + 1
+            local place = not at and count or at[count]
+            if not place then return x end
+            values[place] = x
+            return kept[place] or x
+        end
+        local arguments = call.with_arrays(list)
+        local results = pack(pcall(call.f, unpack(arguments, 1, arguments.n)))
+        naming = outer
+        if not results[1] then error(results[2], 0) end
+        return finish(values, { n = results.n - 1, unpack(results, 2, results.n) })
+    end, pack(call.operands, specs), nil, true)
+    return { entry = entry, lifted = lifted, kept = #specs }
+end
+
+--- The piece that makes the value of a place from what is kept before it.
+local function trace_value(call, at, specs, place)
+    local before = {}
+    for k = 1, place - 1 do before[k] = specs[k] end
+    return trace_piece(call, at, before, function(values) return values[place] end)
+end
+
+local cost_box = ffi.new("neap_cost")
+
+local function flops_of(piece)
+    core.call(NAME, function() return C.neap_program_cost(piece.entry.program, cost_box, 0, nil) end)
+    return cost_box.flops
+end
+
+--- Which values to keep of a list of { bytes, flops }: the most operations in at most so many bytes. Goes on with sets
+-- of which no other has more operations in fewer bytes.
+local function choose(values, most)
+    local sets = { { bytes = 0, flops = 0 } }
+    for k, value in ipairs(values) do
+        local all = core.copy_list(sets)
+        for _, set in ipairs(sets) do
+            if set.bytes + value.bytes <= most then
+                all[#all + 1] = { bytes = set.bytes + value.bytes, flops = set.flops + value.flops, last = k,
+                                  rest = set }
+            end
+        end
+        table.sort(all, function(a, b)
+            if a.bytes ~= b.bytes then return a.bytes < b.bytes end
+            return a.flops > b.flops
+        end)
+        sets = {}
+        for _, set in ipairs(all) do
+            if (#sets == 0 or set.flops > sets[#sets].flops) and #sets < MOST_CHOICES then sets[#sets + 1] = set end
+        end
+    end
+    local at, set, chosen, place = {}, sets[#sets], {}, 0
+    while set.last do chosen[set.last], set = true, set.rest end
+    for k = 1, #values do
+        if chosen[k] then place, at[k] = place + 1, place + 1 end
+    end
+    return at
+end
+
+--- The specs of values.
+local function specs_of(values)
+    local specs = {}
+    for k, x in ipairs(values) do specs[k] = derive.form(x).spec end
+    return specs
+end
+
+--- The program that runs forward, { entry, lifted }, and the specs of what it keeps, which it gives first.
+local function trace_main(call, at)
+    local specs
+    local main = trace_piece(call, at, {}, function(values, results)
+        specs = specs_of(values)
+        return values, unpack(results, 1, results.n)
+    end)
+    return main, specs
+end
+
+--- The places of values that take at most so many bytes together, as `at` of trace_piece.
+local function places_within(call, specs)
+    local values = {}
+    for k, spec in ipairs(specs) do
+        local bytes = core.dtypes[spec.dtype].bytes
+        for _, n in ipairs(spec.shape) do bytes = bytes * n end
+        values[k] = { bytes = bytes, flops = flops_of(trace_value(call, nil, specs, k)) }
+    end
+    return choose(values, call.policy.most)
+end
+
+-- ---- The rule -------------------------------------------------------------------------------------------------------
+
+--- Notes for each piece where its lifted arrays stand among the operands, to which those are appended that are not.
+local function join_operands(pieces, operands)
+    local place_of = {}
+    for k, x in ipairs(operands) do place_of[x._id] = k end
+    for _, piece in ipairs(pieces) do
+        piece.at = {}
+        for k, x in ipairs(piece.lifted) do
+            if not place_of[x._id] then
+                operands[#operands + 1] = x
+                place_of[x._id] = #operands
+            end
+            piece.at[k] = place_of[x._id]
+        end
+    end
+end
+
+--- Runs a piece on all operands, of which the first n are those of the call, and on what is kept.
+local function run_piece(piece, n, list, kept)
+    local leaves = {}
+    for k = 1, n do leaves[k] = list[k] end
+    for k = 1, piece.kept do leaves[#leaves + 1] = kept[k] end
+    for _, at in ipairs(piece.at) do leaves[#leaves + 1] = list[at] end
+    return run(NAME, piece.entry, leaves)
+end
+
+local function is_float(x) return is_array(x) and derive.form(x).inexact end
+
+--- The floats of packed trees, in order.
+local function floats_of(values)
+    local floats = {}
+    for k = 1, values.n do
+        trees.walk(NAME, values[k], function(leaf) if is_float(leaf) then floats[#floats + 1] = leaf end end)
+    end
+    return floats
+end
+
+--- Adds to the cotangents of operands and of what is kept those of a piece, whose float results have these.
+local function pull_back(piece, n, list, kept, cotangents, sums)
+    local floats, homes = {}, {}
+    local function take(values, count, sum)
+        for k = 1, count do
+            if is_float(values[k]) then
+                floats[#floats + 1], homes[#homes + 1] = values[k], { values = values, sum = sum, at = k }
+            end
+        end
+    end
+    take(list, #list, sums.list)
+    take(kept, piece.kept, sums.kept)
+    local _, pull = np.vjp(function(given)
+        local moved = { [list] = core.copy_list(list), [kept] = core.copy_list(kept) }
+        for k, home in ipairs(homes) do moved[home.values][home.at] = given[k] end
+        return floats_of(pack(run_piece(piece, n, moved[list], moved[kept])))
+    end, floats)
+    for k, cotangent in ipairs(pull(cotangents)) do
+        local home = homes[k]
+        home.sum[home.at] = home.sum[home.at] and home.sum[home.at] + cotangent or cotangent
+    end
+end
+
+--- The call as one of np.custom_vjp on all operands.
+local function with_rule(main, pieces, rest, n, operands)
+    local function forward(list) return pack(run_piece(main, n, list, {})) end
+    local f = np.custom_vjp(function(list)
+        local results = forward(list)
+        return unpack(results, 2, results.n)
+    end)
+    f:defvjp(function(list)
+        local results = forward(list)
+        results[results.n + 1] = { list = list, kept = results[1] }
+        return unpack(results, 2, results.n + 1)
+    end, function(residuals, ...)
+        local list, kept, sums = residuals.list, residuals.kept, { list = {}, kept = {} }
+        pull_back(rest, n, list, kept, floats_of(pack(...)), sums)
+        for k = #pieces, 1, -1 do
+            if sums.kept[k] then pull_back(pieces[k], n, list, kept, { sums.kept[k] }, sums) end
+        end
+        for k = 1, #list do sums.list[k] = sums.list[k] or false end
+        return sums.list
+    end)
+    return f(operands)
+end
+
+--- What np.checkpoint(f, options)(…) does where a gradient or a trace is open; `plain` without anything to keep.
+function policies.call(policy, f, plain, ...)
+    local operands, with_arrays = custom.split(NAME, pack(...))
+    local call = { policy = policy, f = f, operands = operands, with_arrays = with_arrays }
+    local main, specs = trace_main(call)
+    local at
+    if policy.most then
+        at = places_within(call, specs)
+        main, specs = trace_main(call, at)
+    end
+    if #specs == 0 then return plain(...) end
+    local pieces, all = {}, { main }
+    for k = 1, #specs do pieces[k] = trace_value(call, at, specs, k) end
+    local rest = trace_piece(call, at, specs, function(_, results) return unpack(results, 1, results.n) end)
+    for _, piece in ipairs(pieces) do all[#all + 1] = piece end
+    all[#all + 1] = rest
+    local n, joined = #operands, core.copy_list(operands)
+    join_operands(all, joined)
+    return with_rule(main, pieces, rest, n, joined)
+end
+
+for _, g in ipairs { trace_piece, trace_main, places_within, run_piece, pull_back, with_rule, floats_of, policies.call,
+                     np.checkpoint_name } do
+    jit.off(g)
+end
+
+return policies

@@ -1,0 +1,117 @@
+--- policies_test.lua (sanitized with --long): np.checkpoint with options: what is kept, the same derivatives.
+local check = require "tests.lib.check"
+local np = require "neap"
+
+local named = np.checkpoint_name
+local x = np.random.normal(np.random.key(0), { 6, 5 }, { dtype = "f64" })
+local w = np.random.normal(np.random.key(1), { 5, 5 }, { dtype = "f64" })
+
+local function f(v, u)
+    local a = np.tanh(named(v:matmul(u), "a"))
+    local b = np.sin(named(a:matmul(u), "b")) + v
+    local c = named(np.exp(b * 0.1), "c")
+    return (c * a):sum { axis = 1 }, { b = b }
+end
+
+local function loss(g)
+    return function(v, u)
+        local y, more = g(v, u)
+        return (y * y):sum() + (more.b * 0.5):sum()
+    end
+end
+
+local function close(got, want, what)
+    check.equal(np.allclose(got, want, { rtol = 1e-12, atol = 1e-12 }), true, what)
+end
+
+local POLICIES = { { save = "a" }, { save = { "a", "c" } }, { save = { "a", "b", "c" } }, { save = {} },
+                   { most = 1e6 }, { most = 0 }, { most = 300 }, { save = { "b", "c" }, most = 240 } }
+
+check.test("values and gradients, jitted, batched, twice, forward over reverse", function()
+    for k, policy in ipairs(POLICIES) do
+        local g = np.checkpoint(f, policy)
+        local what = "policy " .. k
+        close((g(x, w)), (f(x, w)), what)
+        close((np.jit(g)(x, w)), (f(x, w)), what)
+        local want = { np.grad(loss(f), { argnums = { 1, 2 } })(x, w) }
+        for _, h in ipairs { np.grad(loss(g), { argnums = { 1, 2 } }),
+                             np.jit(np.grad(loss(g), { argnums = { 1, 2 } })) } do
+            local got = { h(x, w) }
+            close(got[1], want[1], what)
+            close(got[2], want[2], what)
+        end
+        local rows = np.stack { x, x * 2, x - 1 }
+        close(np.vmap(np.grad(loss(g)), { in_axes = { 0, false } })(rows, w),
+              np.vmap(np.grad(loss(f)), { in_axes = { 0, false } })(rows, w), what)
+    end
+    local function slope(h) return function(v) return (np.grad(loss(h))(v, w) ^ 2):sum() end end
+    local g = np.checkpoint(f, { save = { "a", "c" } })
+    close(np.grad(slope(g))(x), np.grad(slope(f))(x), "twice")
+    close(select(2, np.jvp(function(v) return np.grad(loss(g))(v, w) end, { x }, { x })),
+          select(2, np.jvp(function(v) return np.grad(loss(f))(v, w) end, { x }, { x })), "forward over reverse")
+end)
+
+check.test("arrays from around it, numbers, integers, trees", function()
+    local function around(wrap)
+        return function(u)
+            local g = wrap(function(p, k)
+                local h = named(np.tanh(p.v:matmul(u) * k), "h")
+                return { y = h:matmul(u):sum(), n = p.i + 1 }
+            end)
+            local result = g({ v = x, i = np.arange(3), s = "text" }, 3)
+            return result.y * result.n:sum()
+        end
+    end
+    local function kept(g) return np.checkpoint(g, { save = "h" }) end
+    close(np.grad(around(kept))(w), np.grad(around(function(g) return g end))(w))
+    close(np.jit(np.grad(around(kept)))(w), np.grad(around(kept))(w))
+end)
+
+--- How many products the gradient of g runs.
+local function products(g)
+    local cost = np.trace(np.grad(loss(g), { argnums = { 1, 2 } }))(x, w):cost()
+    for _, row in ipairs(cost.ops) do
+        if row.op == "matmul2" then return row.count end
+    end
+end
+
+check.test("what is kept is not computed again", function()
+    local all, none = products(f), products(np.checkpoint(f))
+    check.equal(none > all, true)
+    check.equal(products(np.checkpoint(f, { save = { "a", "b" } })), all)
+    check.equal(products(np.checkpoint(f, { save = "zzz" })), none)
+    check.equal(products(np.checkpoint(f, { most = 1e9 })), all)
+    check.equal(products(np.checkpoint(f, { most = 10 })), none)
+    local half = products(np.checkpoint(f, { save = "a" }))
+    check.equal(half < none and half >= all, true)
+    -- Of three values of 240 bytes each, a and b save a product each, and c none.
+    check.equal(products(np.checkpoint(f, { most = 480 })), all)
+end)
+
+check.test("names mean nothing elsewhere", function()
+    check.equal(np.checkpoint_name(np.ones(2), "x"):totable(), { 1, 1 })
+    local g = np.checkpoint(function(v)
+        return np.fori_loop(0, 3, function(_, c) return named(np.sin(c), "inner") end, named(v * 2, "outer"))
+    end, { save = { "inner", "outer" } })
+    local function plain(v) return np.fori_loop(0, 3, function(_, c) return np.sin(c) end, v * 2) end
+    close(np.grad(function(v) return g(v):sum() end)(x), np.grad(function(v) return plain(v):sum() end)(x))
+    local nested = np.checkpoint(function(v)
+        local inner = np.checkpoint(function(u) return named(np.tanh(u), "b") * u end, { save = "b" })
+        return inner(named(np.sin(v), "a")) + v
+    end, { save = "a" })
+    local function flat(v) return np.tanh(np.sin(v)) * np.sin(v) + v end
+    close(np.grad(function(v) return nested(v):sum() end)(x), np.grad(function(v) return flat(v):sum() end)(x))
+end)
+
+check.test("what is refused", function()
+    check.raises(function() np.checkpoint(f, { save = 3 }) end, "np.checkpoint: .*'save'")
+    check.raises(function() np.checkpoint(f, { save = { 3 } }) end, "name 1 must be a text")
+    check.raises(function() np.checkpoint(f, { most = -1 }) end, "np.checkpoint: .*'most'")
+    check.raises(function() np.checkpoint(f, { keep = 1 }) end, "unknown option 'keep'")
+    check.raises(function() np.checkpoint_name(np.ones(2), 3) end, "np.checkpoint_name: argument 2 %(name%)")
+    check.raises(function() np.checkpoint_name(nil, "x") end, "np.checkpoint_name: argument 1")
+    check.raises(function() np.jvp(function(v) return (np.checkpoint(f, { save = "a" })(v, w)) end, { x }, { x }) end,
+                 "no forward derivative")
+end)
+
+check.done()
