@@ -86,11 +86,10 @@ end)
 
 -- ---- Native code ----------------------------------------------------------------------------------------------------
 
-local generated = tostring(np.explain(np.trace(function(x) return np.sin(x) * 3 + np.cos(x) end)(np.ones { 70, 3 })
-                                      :compile())):find("native", 1, true) ~= nil
+local trial = np.trace(function(x) return np.sin(x) * 3 + np.cos(x) end)({ shape = { 70, 30 } }):compile()
+local generated = tostring(np.explain(trial)):find(", native", 1, true) ~= nil
 
-check.test("native code is there before the first run, of kernels and of loops", function()
-    if not generated then return end
+local function test_native_code()
     local number = np.random.uniform(np.random.key(7), {}):item() -- no equal kernel has run
     local function curve(x) return np.tanh(x * number + 1) * np.exp(-x) - np.sin(x) * number end
     local function turns(x) return (np.fori_loop(0, 50, function(_, c) return curve(c) end, x)) end
@@ -105,7 +104,13 @@ check.test("native code is there before the first run, of kernels and of loops",
         check.equal(np.array_equal(program(x), f(x)), true, name)
         check.equal(program:compile() == program, true)
     end
-end)
+end
+
+if generated then
+    check.test("native code is there before the first run, of kernels and of loops", test_native_code)
+else
+    check.skip("native code before the first run", "no native code is made here")
+end
 
 check.test("a program without code to make, with effects, on a mesh, with declared sizes", function()
     local view = np.trace(function(x) return x.T end)(np.ones { 2, 3 }):compile()
