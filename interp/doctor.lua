@@ -73,6 +73,11 @@ local function gnuplot_text()
     return (version or "gnuplot") .. "; " .. path
 end
 
+--- np.plot.animate makes films with it.
+local function ffmpeg_text()
+    return program "ffmpeg" or "not installed (package ffmpeg)"
+end
+
 --- What several processes need.
 local function mpi_text(plugin)
     local mpirun = program "mpirun"
@@ -111,6 +116,7 @@ function doctor.report(facts)
         { "JPEG images", facts.jpeg },
         { "Graphviz", graphviz_text() },
         { "gnuplot", gnuplot_text() },
+        { "ffmpeg", ffmpeg_text() },
         { "ZeroMQ", has_library("libzmq.so.5") and "libzmq.so.5, for neap kernel" or "none: install libzmq5" },
         { "GPUs", facts.gpus },
         { "code for GPUs", native_text(facts.gpu_code) },

@@ -153,5 +153,6 @@ elsewhere([[np.plot.line np.plot.step np.plot.semilogy np.plot.loglog np.plot.sc
 elsewhere("np.plot.image np.plot.heatmap np.plot.contour np.plot.contourf np.plot.surface", "tests/plot/grids_test.lua",
           "pictures of grids: lines and areas of equal height")
 elsewhere("np.plot.show np.plot.live", "tests/plot/show_test.lua", "where a picture is shown")
+elsewhere("np.plot.animate", "tests/plot/animate_test.lua", "files and pages of pictures, read back")
 
 finish()

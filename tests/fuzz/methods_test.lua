@@ -15,6 +15,7 @@ local program = np.trace(function(a) return a * 2 end)(x)
 local objects = {
     { "figure", function() np.plot.line(np.arange(3)) return np.plot.figure() end },
     { "progress", function() return np.progress(3, { disable = true }) end },
+    { "animation", function() return np.plot.animate(function() return np.zeros { 2, 2 } end, 2) end },
     { "live", function() return np.plot.live {} end },
     { "axes", function() local _, axes = np.plot.subplots(1, 2) return axes[1] end },
     { "mesh", function() return np.mesh({ 1 }, { "i" }) end },

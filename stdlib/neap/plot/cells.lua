@@ -4,15 +4,13 @@
 -- (ticks, titles, the legend) are kept, and as a small PNG of the data alone, 2 x 4 pixels for each character inside
 -- the frame. A character there becomes a pattern of dots (braille) in the colour of its pixels; one that pixels fill
 -- becomes two half blocks. Without libpng, and for what has three dimensions, the plain characters stay.
-local ffi = require "ffi"
 local bit = require "bit"
-local core = require "neap.core"
 local draw = require "neap.plot.draw"
 local figures = require "neap.plot.figure"
+local pixels = require "neap.plot.pixels"
 local script = require "neap.plot.script"
 local text = require "neap.plot.text"
 
-local C = core.C
 local cells = {}
 
 -- ---- Characters -----------------------------------------------------------------------------------------------------
@@ -63,16 +61,6 @@ local function frame_of(grid)
 end
 
 -- ---- Pixels ---------------------------------------------------------------------------------------------------------
-
---- The pixels of a PNG, three bytes each; nil: they cannot be read here.
-local function pixels_of(png)
-    local image = ffi.new "neap_image"
-    if C.neap_image_head(C.NEAP_IMAGE_PNG, png, #png, image) < 0 then return nil end
-    if image.bits ~= 8 or image.channels < 3 then return nil end
-    local pixels = ffi.new("uint8_t[?]", image.width * image.height * image.channels)
-    if C.neap_image_read(C.NEAP_IMAGE_PNG, png, #png, image, pixels) < 0 then return nil end
-    return pixels, tonumber(image.width), tonumber(image.height), tonumber(image.channels)
-end
 
 local DOTS = { { 1, 8 }, { 2, 16 }, { 4, 32 }, { 64, 128 } } -- bits of braille, by row and column
 local THIN = 0.7 -- the scale of lines
@@ -185,13 +173,13 @@ local function paint(name, axes, grid, painted)
     local top, left, bottom, right = frame_of(grid)
     if axes.solid or not top then return false end
     local wide, high = right - left - 1, bottom - top - 1
-    local data = script.of_axes(axes, 2 * wide, 4 * high, THIN, "cells")
-    local png = draw.script(name, data, "png", 2 * wide, 4 * high, THIN)
-    local pixels, pixel_width, pixel_height, channels = pixels_of(png)
-    if not pixels or pixel_width < 2 * wide or pixel_height < 4 * high then return false end
+    local commands = script.of_axes(axes, 2 * wide, 4 * high, THIN, "cells")
+    local png = draw.script(name, commands, "png", 2 * wide, 4 * high, THIN)
+    local data, pixel_width, pixel_height, channels = pixels.read(png)
+    if not data or channels < 3 or pixel_width < 2 * wide or pixel_height < 4 * high then return false end
     local function at(x, y)
         local place = (y * pixel_width + x) * channels
-        return { pixels[place], pixels[place + 1], pixels[place + 2] }
+        return { data[place], data[place + 1], data[place + 2] }
     end
     for r = 1, high do
         local row = grid[top + r]

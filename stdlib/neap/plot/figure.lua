@@ -184,6 +184,16 @@ function figures.take_noted()
     return list
 end
 
+--- Calls f so that f's first chart begins a new figure. The current figure, and the cell's figures, stay as before.
+function figures.apart(f, ...)
+    local own, noted = current, drawn
+    current, drawn = nil, {}
+    local ok, result = pcall(f, ...)
+    current, drawn = own, noted
+    if not ok then error(result, 0) end
+    return result
+end
+
 --- The figure's axes of a row and column of a grid, by number from 1; a figure without charts gets that grid.
 function figures.subplot(figure, rows, columns, number)
     rows, columns = check_grid("plot.subplot", rows, columns)
@@ -352,5 +362,7 @@ function settings.colorbar(axes, given)
     axes.colorbar_text = label ~= nil and figures.text("plot.colorbar", nil, "label", label) or nil
     axes.has_colorbar = true
 end
+
+jit.off(figures.apart)
 
 return figures

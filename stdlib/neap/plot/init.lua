@@ -9,6 +9,9 @@
 --     script   a figure as gnuplot's input              draw     running gnuplot; files
 --     terminal which graphics the terminal has          cells    a figure as characters
 --     show     where a figure is shown                  live     curves that grow
+--     animate  pictures in a row                        player   those as HTML
+--     gif      those as GIF, with a palette             video    those as films, by ffmpeg
+--     pixels   PNG as pixels and back                   palette  few colours for many
 
 --- np.plot: charts as figures: np.plot.line(x, y), np.plot.save("a.png"), np.plot.show(). Drawn by gnuplot. Each
 -- function adds to the current figure and returns it, so calls chain: np.plot.line(x, y):title("t"):save("a.svg").
@@ -313,6 +316,23 @@
 --- > live:figure()
 -- figure 640x480, save with np.plot.save("name.png")
 
+--- np.plot.animate(f, frames, {fps=10, loop=true, dpi=…, progress=true}) -> animation: pictures in a row. f(k), for k =
+-- 0 … frames - 1, or f(value, k) for each value of a list or an array of one axis, returns a figure, or an array of
+-- pixels (u8, or numbers from 0 to 1) of one size. Charts that f draws begin a new figure. Axes cover in each picture
+-- what they cover in any, unless f sets xlim and ylim. f is called at once; pictures are drawn when they are needed.
+--
+-- animation:save(path) writes a file by its ending: .gif, .html (a page with a player), .mp4 or .webm (by the program
+-- ffmpeg), or .png: one file for each picture, path-0.png, path-1.png, …. animation:png(k) is a picture's bytes.
+-- animation:show() plays it once in a terminal, and shows it in a notebook, as its value at a cell's end does. The same
+-- pictures give the same bytes.
+--- fps: pictures a second, from 0.1 to 50
+--- loop: false: it ends with its last picture
+--- dpi: dots an inch; the figure's without it
+--- progress: false: no bar while pictures are made and drawn
+--- > x = np.linspace(0, 6, 50)
+--- > np.plot.animate(function(k) return np.plot.line(x, np.sin(x + k)) end, 4, {fps=2})
+-- animation of 4 pictures 640x480, 2 s, save with animation:save("name.gif")
+
 local core = require "neap.core"
 local arguments = require "neap.arguments_gen"
 local charts = require "neap.plot.charts"
@@ -366,6 +386,7 @@ function plot.figure(options)
 end
 
 plot.live = require "neap.plot.live"
+plot.animate = require "neap.plot.animate"
 
 function plot.subplots(rows, columns, options)
     local figure, axes = figures.subplots("plot.subplots", rows, columns, options)

@@ -1,4 +1,4 @@
---- live.lua: np.plot.live: curves that grow while a program runs.
+--- live.lua: curves that grow while a program runs (np.plot.live).
 --
 -- update() only keeps the values, so it waits for nothing; a picture is drawn every so many seconds, which waits for
 -- what it shows. At a terminal a picture takes the place of the one before, if nothing has been printed since; in a
@@ -107,16 +107,6 @@ function Live:update(step, values)
     return self
 end
 
---- Lines of the terminal that a picture takes.
-local function lines_of(text, way, figure)
-    if way == "blocks" then return select(2, text:gsub("\n", "")) end
-    local columns, rows, cell_width, cell_height = terminal.size()
-    local width, height = figures.pixels(figure)
-    if not columns then return 1 end
-    local part = math.min(1, columns * cell_width / width, math.max(rows - 2, 4) * cell_height / height)
-    return math.ceil(height * part / cell_height)
-end
-
 -- A window cannot be drawn again from here, and a line of text need not.
 local draws_again = { kitty = true, sixel = true, blocks = true }
 
@@ -131,7 +121,7 @@ function Live:draw(last)
         local text, way = show.text("plot.live", figure, self.number)
         local back = self.lines and self.printed == output.count and ("\27[%dA\r\27[J"):format(self.lines) or ""
         output.emit(C.NEAP_EFFECT_PRINT, C.NEAP_STDOUT, { back .. text }, 1)
-        self.lines, self.printed = lines_of(text, way, figure), output.count
+        self.lines, self.printed = show.lines(text, way, figure), output.count
     elseif last then
         show.now("plot.live", self:figure())
     end

@@ -16,6 +16,18 @@ function ranges.include(axis, low, high)
 end
 local include = ranges.include
 
+--- Makes an axis contain another axis of the same scale; an end is tight if tight in both.
+function ranges.widen(axis, other)
+    if other.low == nil or axis.low ~= nil and (axis.log or false) ~= (other.log or false) then return end
+    if axis.low == nil then
+        if axis.log == nil then axis.log = other.log end
+        axis.tight_low, axis.tight_high = other.tight_low, other.tight_high
+    end
+    axis.tight_low, axis.tight_high = axis.tight_low and other.tight_low, axis.tight_high and other.tight_high
+    axis.turned = axis.turned or other.turned
+    include(axis, other.low, other.high)
+end
+
 --- Widens an axis by a column.
 function ranges.include_column(axis, column, n)
     include(axis, bounds(column, n, axis.log))

@@ -202,7 +202,26 @@ local function measure(axes)
             if not box[mark.along].log or value > 0 then ranges.include(box[mark.along], value, value) end
         end
     end
+    for which, range in pairs(axes.common or {}) do ranges.widen(box[which], range) end
     return box, read
+end
+
+--- Makes the axes of several figures alike: axes at the same place cover the union of ranges.
+function script.align(list)
+    local common = {}
+    for _, figure in ipairs(list) do
+        for k, axes in ipairs(figure.axes) do
+            common[k] = common[k] or { x = {}, y = {}, z = {}, colors = {} }
+            local box = measure(axes)
+            for which, range in pairs(common[k]) do ranges.widen(range, box[which]) end
+        end
+    end
+    for _, figure in ipairs(list) do
+        for k, axes in ipairs(figure.axes) do
+            axes.common = common[k]
+            if (axes.legend_place or "best") == "best" then axes.legend_place = "top right" end
+        end
+    end
 end
 
 --- What axes and their twin, if there is one, read and cover; their x is one.
@@ -302,7 +321,7 @@ local function frame(out, axes, twin, boxes, view)
     if title then out(("set title %s offset 0,-0.5\n"):format(beside(title, 12, view.width, view))) end
     if axes.has_grid then out(("set grid xtics ytics lc rgb \"#d0d0d0\" lt 1 lw %.3g\n"):format(0.8 * view.scale)) end
     if axes.aspect == "equal" and not axes.solid then out "set size ratio -1\n" end
-    if axes.hidden then out "unset border\nunset tics\n" end
+    if axes.hidden then out(view.mode == "frame" and "unset tics\n" or "unset border\nunset tics\n") end
     if axes.solid then
         out(("set view %.6g, %.6g\nset xyplane relative 0\nset border 4095\nset ztics\n")
             :format((90 - (axes.elev or 30)) % 360, (90 + (axes.azim or -60)) % 360))
@@ -407,6 +426,7 @@ end
 
 jit.off(write_axes)
 jit.off(measure_both, true)
+jit.off(script.align)
 jit.off(script.of)
 
 return script

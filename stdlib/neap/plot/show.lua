@@ -80,6 +80,16 @@ function show.now(name, figure)
     write(text)
 end
 
+--- The number of terminal lines of a text that show.text made.
+function show.lines(text, way, figure)
+    if way == "blocks" then return select(2, text:gsub("\n", "")) end
+    local columns, rows, cell_width, cell_height = terminal.size()
+    local width, height = figures.pixels(figure)
+    if not columns then return 1 end
+    local part = math.min(1, columns * cell_width / width, math.max(rows - MARGIN_ROWS, 4) * cell_height / height)
+    return math.ceil(height * part / cell_height)
+end
+
 -- ---- In a trace -----------------------------------------------------------------------------------------------------
 
 --- The arrays of a figure: a list, for each where it is, { axes, layer, key }, and whether one has no value yet.
@@ -109,6 +119,7 @@ local function with_arrays(figure, places, arrays)
     for k, axes in ipairs(figure.axes) do
         local own = copy_of(axes)
         own.figure, own.layers, copy.axes[k] = copy, {}, own
+        own.marks, own.set = copy_of(axes.marks), copy_of(axes.set)
         for j, layer in ipairs(axes.layers) do
             own.layers[j] = copy_of(layer)
             own.layers[j].data = copy_of(layer.data)
@@ -124,6 +135,12 @@ function show.when_ready(figure, f)
     if not traced then return f(figure) end
     local fixed = with_arrays(figure, places, list) -- as it is now
     np.callback(function(...) f(with_arrays(fixed, places, { ... })) end, { name = "np.plot" })(unpack(list))
+end
+
+--- A copy of a figure, safe from later charts; nil: some arrays have no values yet.
+function show.fixed(figure)
+    local list, places, traced = arrays_of(figure)
+    return not traced and with_arrays(figure, places, list) or nil
 end
 
 --- At the end of a notebook's cell: shows what it drew and did not show, as IPython does. Where that is not wanted,
