@@ -59,7 +59,7 @@ set(DOC share/doc/neap)
 install(FILES README.md CHANGELOG.md SECURITY.md CITATION.cff LICENSE LICENSE-NOTES.md packaging/copyright
         DESTINATION ${DOC} COMPONENT neap)
 install(DIRECTORY docs/ DESTINATION ${DOC}/docs COMPONENT neap
-    FILES_MATCHING PATTERN "*.md" PATTERN "*.ipynb" PATTERN "*.png" PATTERN "*.gif"
+    FILES_MATCHING PATTERN "*.md" PATTERN "*.ipynb" PATTERN "*.png" PATTERN "*.gif" PATTERN "*.svg"
     PATTERN ".ipynb_checkpoints" EXCLUDE)
 install(DIRECTORY examples/ DESTINATION ${DOC}/examples COMPONENT neap)
 install(DIRECTORY scripts/ DESTINATION ${DOC}/scripts COMPONENT neap)
@@ -127,7 +127,7 @@ set(CPACK_DEBIAN_NEAP_PACKAGE_RECOMMENDS
     "gnuplot-nox | gnuplot-qt | gnuplot-x11")
 list(JOIN CPACK_DEBIAN_NEAP_PACKAGE_RECOMMENDS ", " CPACK_DEBIAN_NEAP_PACKAGE_RECOMMENDS)
 set(CPACK_DEBIAN_NEAP_PACKAGE_SUGGESTS
-    "libdnnl2, libfftw3-single3, libfftw3-double3, neap-mpi, graphviz, ffmpeg, luajit, pkg-config"
+    "libdnnl2, libfftw3-single3, libfftw3-double3, neap-mpi, ffmpeg, luajit, pkg-config"
     "dataset-fashion-mnist")
 list(JOIN CPACK_DEBIAN_NEAP_PACKAGE_SUGGESTS ", " CPACK_DEBIAN_NEAP_PACKAGE_SUGGESTS)
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME neap-mpi)

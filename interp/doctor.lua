@@ -58,11 +58,6 @@ local function program(name)
     end
 end
 
---- np.explain draws with it.
-local function graphviz_text()
-    return program "dot" or "not installed (package graphviz)"
-end
-
 --- np.plot draws with it.
 local function gnuplot_text()
     local path = program "gnuplot"
@@ -114,7 +109,6 @@ function doctor.report(facts)
         { "zlib", has_library("libz.so.1") and "libz.so.1" or "none: install zlib1g" },
         { "PNG images", facts.png },
         { "JPEG images", facts.jpeg },
-        { "Graphviz", graphviz_text() },
         { "gnuplot", gnuplot_text() },
         { "ffmpeg", ffmpeg_text() },
         { "ZeroMQ", has_library("libzmq.so.5") and "libzmq.so.5, for neap kernel" or "none: install libzmq5" },

@@ -14,7 +14,7 @@
 
 #include "lazy/explain/explain.h"
 
-enum { MOST_INS = 40, MOST_EDGES = 24 };
+enum { MOST_INS = 40, MOST_EDGES = 24, MOST_SINKS = 64 };
 
 typedef struct drawing {
     lazy_print *print;
@@ -41,12 +41,109 @@ static void draw_buffer(const drawing *d, int32_t slot) {
     }
     explain_say_bytes(d->print, (int64_t)at->bytes);
     lazy_say(d->print, "\"");
-    if (at->made) {
+    const char *site = node ? graph_site_text(d->story->ctx, node->site) : NULL;
+    bool known = site && explain_story_line(site);
+    if (at->made || known)
         lazy_say(d->print, ", tooltip=\"");
+    if (at->made)
         program_say_escaped(d->print, plan_why_text(at->why));
-        lazy_say(d->print, "\"");
+    if (known) {
+        lazy_say(d->print, at->made ? "\\n" : "");
+        program_say_escaped(d->print, site);
     }
-    lazy_say(d->print, "];\n");
+    lazy_say(d->print, at->made || known ? "\"];\n" : "];\n");
+}
+
+/* ---- Nodes of instructions --------------------------------------------------------------------------------------- */
+/* Nodes computed by the instructions and sinks of a kernel, as far as known: NULL where the planner has made something
+ * else of the expression. */
+typedef struct matches {
+    neap_node *ins[MOST_INS], *sinks[MOST_SINKS];
+    int32_t ready[MOST_INS + MOST_SINKS]; /* values with nodes whose operands are to be matched; sinks: -1 - k */
+    int nready;
+} matches;
+
+static bool is_named(const drawing *d, const neap_node *node) {
+    return node->mark == d->story->ctx->walk.epoch && !program_is_literal(node);
+}
+
+/* A node may have released its inputs when it was computed. */
+static bool has_inputs(const neap_node *node) {
+    return node->nin > 0 && !(node->flags & LAZY_DROPPED);
+}
+
+static neap_node *behind_views(neap_node *node) {
+    while (graph_node_op(node)->kind == LAZY_VIEW && has_inputs(node))
+        node = node->in[0];
+    return node;
+}
+
+/* `node`, or the node that it is a view of, makes sink k if both reduce by the same op. */
+static void match_sink(const drawing *d, const lazy_kernel *kernel, matches *m, int k, neap_node *node) {
+    node = behind_views(node);
+    if (k >= MOST_SINKS || m->sinks[k] || node->op != kernel->sinks[k].op || !is_named(d, node))
+        return;
+    m->sinks[k] = node;
+    if (has_inputs(node))
+        m->ready[m->nready++] = -1 - k;
+}
+
+/* The same of a value. */
+static void match_value(const drawing *d, const lazy_kernel *kernel, matches *m, int32_t value, neap_node *node) {
+    if (value < kernel->nloads) {
+        const lazy_load *load = &kernel->loads[value];
+        if (load->kind == LAZY_LOAD_RESULT)
+            match_sink(d, kernel, m, load->slot, node);
+        return;
+    }
+    int32_t k = value - kernel->nloads;
+    node = behind_views(node);
+    if (m->ins[k] || node->op != kernel->ins[k].op || node->nin != kernel->ins[k].narg || !is_named(d, node))
+        return;
+    m->ins[k] = node;
+    if (has_inputs(node))
+        m->ready[m->nready++] = value;
+}
+
+/* Goes from the stored results backwards, as long as the ops of instructions and nodes agree. */
+static void match_nodes(const drawing *d, int32_t s, matches *m) {
+    const lazy_plan *plan = d->chapter->plan;
+    const lazy_kernel *kernel = &plan->steps[s]->kernel;
+    memset(m, 0, sizeof *m);
+    for (int k = 0; k < kernel->nsinks; k++) {
+        const lazy_sink *sink = &kernel->sinks[k];
+        neap_node *node =
+            sink->slot < 0 ? NULL : explain_story_node(d->story, d->chapter, explain_story_slot(plan, s, sink->slot));
+        if (node && sink->kind == LAZY_SINK_REDUCE)
+            match_sink(d, kernel, m, k, node);
+        else if (node && sink->kind != LAZY_SINK_PUT)
+            match_value(d, kernel, m, sink->value, node);
+    }
+    while (m->nready > 0) {
+        int32_t value = m->ready[--m->nready];
+        if (value < 0) {
+            match_value(d, kernel, m, kernel->sinks[-1 - value].value, m->sinks[-1 - value]->in[0]);
+            continue;
+        }
+        const lazy_ins *ins = &kernel->ins[value - kernel->nloads];
+        for (int a = 0; a < ins->narg; a++)
+            match_value(d, kernel, m, ins->arg[a], m->ins[value - kernel->nloads]->in[a]);
+    }
+}
+
+/* What is known of a value of a kernel: the node and its script line, or the dtype alone. */
+static void say_tooltip(const drawing *d, const neap_node *node, int dtype) {
+    lazy_say(d->print, ", tooltip=\"");
+    const char *site = node ? graph_site_text(d->story->ctx, node->site) : NULL;
+    if (node)
+        program_say_typed(d->print, node);
+    else
+        lazy_say(d->print, "%s", neap_dtype_name(dtype));
+    if (site && explain_story_line(site)) {
+        lazy_say(d->print, "\\n");
+        program_say_escaped(d->print, site);
+    }
+    lazy_say(d->print, "\"");
 }
 
 /* ---- Kernels ----------------------------------------------------------------------------------------------------- */
@@ -60,7 +157,7 @@ static void say_number(const drawing *d, const lazy_step *step, const lazy_load 
 }
 
 /* An instruction with the numbers and indices that it reads. */
-static void draw_ins(const drawing *d, int32_t s, int k) {
+static void draw_ins(const drawing *d, int32_t s, int k, const matches *m) {
     const lazy_step *step = d->chapter->plan->steps[s];
     const lazy_kernel *kernel = &step->kernel;
     const lazy_ins *ins = &kernel->ins[k];
@@ -72,7 +169,9 @@ static void draw_ins(const drawing *d, int32_t s, int k) {
         else if (load && load->kind == LAZY_LOAD_IOTA)
             lazy_say(d->print, " index");
     }
-    lazy_say(d->print, "\"];\n");
+    lazy_say(d->print, "\"");
+    say_tooltip(d, m->ins[k], ins->result);
+    lazy_say(d->print, "];\n");
 }
 
 /* A sink has a node of its own if it reduces, or stores what no instruction has made. */
@@ -80,7 +179,7 @@ static bool has_node(const lazy_kernel *kernel, const lazy_sink *sink) {
     return sink->kind == LAZY_SINK_REDUCE || sink->value < kernel->nloads;
 }
 
-static void draw_sink(const drawing *d, int32_t s, int k) {
+static void draw_sink(const drawing *d, int32_t s, int k, const matches *m) {
     const lazy_step *step = d->chapter->plan->steps[s];
     const lazy_sink *sink = &step->kernel.sinks[k];
     if (!has_node(&step->kernel, sink))
@@ -93,7 +192,9 @@ static void draw_sink(const drawing *d, int32_t s, int k) {
         say_number(d, step, load);
     else if (load && load->kind == LAZY_LOAD_IOTA)
         lazy_say(d->print, " index");
-    lazy_say(d->print, "\"];\n");
+    lazy_say(d->print, "\"");
+    say_tooltip(d, k < MOST_SINKS ? m->sinks[k] : NULL, sink->dtype);
+    lazy_say(d->print, "];\n");
 }
 
 /* The beginning of an edge from a value; false: it has no node of its own. */
@@ -180,6 +281,8 @@ static void draw_step(const drawing *d, int32_t s) {
         program_say_escaped(d->print, line);
         lazy_say(d->print, "\\l");
     }
+    lazy_say(d->print, "\";\n    tooltip=\"");
+    program_say_escaped(d->print, line ? step->site : step->label);
     lazy_say(d->print, "\";\n");
     if (is_single(step)) {
         lazy_say(d->print, "    c%d_s%d [label=\"", d->number, s);
@@ -190,10 +293,12 @@ static void draw_step(const drawing *d, int32_t s) {
         draw_single(d, s);
         return;
     }
+    matches found;
+    match_nodes(d, s, &found);
     for (int k = 0; k < step->kernel.nins; k++)
-        draw_ins(d, s, k);
+        draw_ins(d, s, k, &found);
     for (int k = 0; k < step->kernel.nsinks; k++)
-        draw_sink(d, s, k);
+        draw_sink(d, s, k, &found);
     lazy_say(d->print, "  }\n");
     draw_flow(d, s);
 }

@@ -113,6 +113,12 @@ static void draw_node(const picture *p, const neap_node *node) {
              : program_is_constructed(node) ? "shape=ellipse"
                                             : "shape=box, style=filled, fillcolor=\"#e8e8e8\"");
     say_label(p, &label);
+    const char *site = graph_site_text(p->program->ctx, node->site);
+    if (site && *site) {
+        lazy_say(p->print, ", tooltip=\"");
+        program_say_escaped(p->print, site);
+        lazy_say(p->print, "\"");
+    }
     lazy_say(p->print, "];\n");
     for (int k = 0; k < node->nin && program_is_constructed(node); k++) {
         bool again = false; /* x * x is one edge */

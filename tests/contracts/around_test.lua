@@ -99,7 +99,7 @@ elsewhere("np.display np.update_display np.clear_output", "tests/interp/html_tes
 
 -- ---- Looking inside -------------------------------------------------------------------------------------------------
 
-elsewhere("np.explain explanation.dot explanation.svg explanation.save", "tests/lazy/explain_test.lua",
+elsewhere("np.explain explanation.dot explanation.svg explanation.save explanation.show", "tests/lazy/explain_test.lua",
           "what ran and will run")
 elsewhere("np.profile np.profile.start np.profile.stop report.svg report.save np.memory.lines",
           "tests/stdlib/profile_test.lua", "what took the time, and what takes memory")

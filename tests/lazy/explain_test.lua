@@ -366,39 +366,85 @@ check.test("saving", function()
     check.raises(function() told:save("/nowhere/x.txt") end, "cannot write '/nowhere/x.txt'")
 end)
 
-local dot_is_here = os.execute("dot -V 2>/dev/null") == 0
-if dot_is_here then
-    check.test("Graphviz draws every picture", function()
-        np.debug.limits { nodes = 0, bytes = 0 }
-        local x, long, many = ready { { 1, 2 }, { 3, 4 } }, ready { 1 }, {}
-        for _ = 1, 30000 do long = long * 1.5 + 1 end
-        for k = 1, 60 do many[k] = ((x + k):matmul(x) * k):sum() end
-        local f = np.jit(function(a) return a:matmul(a) + a, a:max() end)
-        f(x)
-        local done = x:tanh()
-        done:wait()
-        for _, told in ipairs { np.explain(x), np.explain(x * 2), np.explain(long), np.explain(many), np.explain(f),
-                                np.explain(x:exp():sum(), x:matmul(x):transpose(), np.arange(5)), np.explain(done),
-                                np.explain(np.concatenate { x, x:transpose() }), np.explain(x:take(np.arange(1))) } do
-            local svg = told:svg()
-            check.ok(svg:find("<svg", 1, true) and svg:find("</svg>", 1, true), svg)
+--- An SVG's elements must be pairs; returns its text without them.
+local function content_of(svg)
+    local open = {}
+    check.ok(not svg:find "&[^#%w]" and not svg:gsub("<[^<>]*>", ""):find "[<>]", svg)
+    for closes, name, closed in svg:gmatch "<(/?)(%w+)[^<>]-(/?)>" do
+        if closes == "/" then
+            check.equal(table.remove(open), name)
+        elseif closed == "" then
+            open[#open + 1] = name
         end
-        np.debug.limits { nodes = 1024, bytes = 64 * 2 ^ 20 }
-        local path = os.tmpname() .. ".svg"
-        np.explain(x * 2):save(path)
-        check.ok(process.read(path):find("multiply", 1, true))
-        os.remove(path)
-    end)
-else
-    check.skip("Graphviz draws every picture", "the program 'dot' (package graphviz) is not here")
+    end
+    check.equal(#open, 0)
+    return (svg:gsub("<[^<>]*>", ""))
 end
 
-check.test("without Graphviz, an SVG is refused by name", function()
-    local code = "np.explain(np.ones(2) + 1):svg()"
-    local status, _, told = process.run { "env", "PATH=/nowhere", process.neap, "-e", code }
-    check.equal(status, 1)
-    local expected = "np.explain: an SVG is drawn by the program 'dot', which is not here: install the package graphviz"
-    check.ok(told:find(expected, 1, true), told)
+--- Rectangles of an SVG with this class of corners: { left, top, right, bottom }.
+local function boxes_of(svg, corner)
+    local list = {}
+    local rectangle = '<rect x="([%d.-]+)" y="([%d.-]+)" width="([%d.]+)" height="([%d.]+)" rx="([%d.]+)"'
+    for x, y, w, h, r in svg:gmatch(rectangle) do
+        if tonumber(r) == corner then list[#list + 1] = { tonumber(x), tonumber(y), x + w, y + h } end
+    end
+    return list
+end
+
+local function overlap(a, b)
+    return a[1] < b[3] and b[1] < a[3] and a[2] < b[4] and b[2] < a[4]
+end
+
+check.test("every picture is drawn, without any other program", function()
+    np.debug.limits { nodes = 0, bytes = 0 }
+    local x, long, many = ready { { 1, 2 }, { 3, 4 } }, ready { 1 }, {}
+    for _ = 1, 30000 do long = long * 1.5 + 1 end
+    for k = 1, 60 do many[k] = ((x + k):matmul(x) * k):sum() end
+    local f = np.jit(function(a) return a:matmul(a) + a, a:max() end)
+    f(x)
+    local done = x:tanh()
+    done:wait()
+    for _, told in ipairs { np.explain(x), np.explain(x * 2), np.explain(long), np.explain(many), np.explain(f),
+                            np.explain(x:exp():sum(), x:matmul(x):transpose(), np.arange(5)), np.explain(done),
+                            np.explain(np.concatenate { x, x:transpose() }), np.explain(x:take(np.arange(1))) } do
+        local svg = told:svg()
+        check.ok(svg:find "^<svg xmlns" and svg:find "</svg>\n$", svg)
+        content_of(svg)
+        check.equal(told:svg(), svg)
+        for _, corner in ipairs { 2, 8 } do
+            local boxes = boxes_of(svg, corner)
+            for k = 1, #boxes do
+                for j = 1, k - 1 do check.ok(not overlap(boxes[j], boxes[k]), ("boxes %d and %d"):format(j, k)) end
+            end
+        end
+    end
+    np.debug.limits { nodes = 1024, bytes = 64 * 2 ^ 20 }
+    local path = os.tmpname() .. ".svg"
+    np.explain(x * 2):save(path)
+    check.ok(process.read(path):find("multiply", 1, true))
+    os.remove(path)
+    local code = "io.write(np.explain(np.ones(2) + 1):svg())"
+    local status, out = process.run { "env", "PATH=/nowhere", process.neap, "-e", code }
+    check.equal(status, 0)
+    check.ok(out:find "^<svg", out)
+end)
+
+check.test("the pointer over an op tells its array and the line of the script", function()
+    local x = ready { { 1, 2 }, { 3, 4 } }
+    local e = (x - x:max { axis = -1, keepdims = true }):exp() -- ours & "theirs" <
+    local told = np.explain(e / e:sum { axis = -1, keepdims = true })
+    check.ok(told:dot():find('label="exp", tooltip="d: f32[2,2]\\n', 1, true), told:dot())
+    local text = content_of(told:svg())
+    check.ok(text:find("exp\nd: f32[2,2]\n", 1, true), text)
+    check.ok(text:find("explain_test.lua:%d+: local e = %(x %- x:max { axis = %-1, keepdims = true }%):exp%(%) "
+                       .. "%-%- ours &amp; &quot;theirs&quot; &lt;"), text)
+    check.ok(text:find("explain_test.lua:%d+: local told = np.explain", 1), text)
+    check.ok(text:find "~[%d.]+ ?[nµm]?s", "the estimate stands in the box of the step")
+    local shown = debug.getmetatable(told).__display(told)
+    check.equal(shown["text/plain"], tostring(told))
+    check.ok(shown["text/html"]:find(told:svg(), 1, true) and shown["text/html"]:find "<details>.*<pre>.*divide")
+    local _, out = process.run_neap { "-e", "np.explain(np.ones(2) + 1):show()" }
+    check.ok(out:find("1 kernel: reads 0 B, writes 8 B", 1, true), out)
 end)
 
 check.test("several devices are named", function()

@@ -205,7 +205,9 @@ check.test("a picture", function()
         np.callback(function() end, { name = "seen" })(y)
         return y
     end)(np.ones(3))
-    check.equal(program:dot(), [[
+    local picture, lines = program:dot():gsub(', tooltip="[^"]*program_test.lua[^"]*"', "")
+    check.ok(lines >= 1)
+    check.equal(picture, [[
 digraph program {
   node [fontname="Helvetica", fontsize=10, height=0.3];
   edge [arrowsize=0.7, color="#555555", fontsize=9];
@@ -224,9 +226,6 @@ digraph program {
 }
 ]])
     check.raises(function() return program:svg(3) end, "argument 1 %(path%) must be a file name")
-    if os.execute("dot -V 2>/dev/null") ~= 0 then
-        return check.skip("an SVG", "no Graphviz here")
-    end
     local path = os.tmpname()
     local text = program:svg(path)
     local file = assert(io.open(path))

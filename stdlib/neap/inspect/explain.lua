@@ -1,7 +1,7 @@
 --- explain.lua: np.explain: what will run, or has run, as a text and as a picture.
 --
--- The core tells both (lazy/explain/explain.c); here are the arguments, programs of jitted functions, and drawing:
--- Graphviz's `dot` makes an SVG of what the core describes. An explanation is what was true when it was asked for.
+-- The core tells both (lazy/explain/explain.c); here are the arguments, programs of jitted functions, and where an
+-- explanation is shown; files/picture.lua draws. An explanation is what was true when it was asked for.
 local ffi = require "ffi"
 local core = require "neap.core"
 local files = require "neap.files"
@@ -120,7 +120,8 @@ end
 --- np.explain(x, …) -> explanation: what a flush of these arrays would run, or what has computed them: the expression
 -- with its script lines, the kernels, why each result leaves its kernel, bytes, estimated and measured times. Of a
 -- function that np.jit made, or of a program of np.trace: the same for its programs. Nothing is started. tostring
--- gives the text; :dot(), :svg() and :save(path) a picture.
+-- gives the text; :svg(), :save(path) and :dot() a picture. explanation:show() shows the picture in a notebook, and
+-- prints the text elsewhere; at the end of a notebook's cell the value does so, too.
 --- > #tostring(np.explain(np.ones(3) * 2)) > 0
 -- true
 function np.explain(...)
@@ -146,9 +147,10 @@ function Explanation:dot(k)
     return text
 end
 
---- explanation:svg(k): the picture as SVG, drawn by Graphviz's program `dot`.
+--- explanation:svg(k): the picture as SVG, with all that it takes inside; the pointer over a node or a step shows more
+-- of it, with the line of the script.
 function Explanation:svg(k)
-    return picture.svg("explain", self:dot(k))
+    return picture.svg(self:dot(k))
 end
 
 --- explanation:save(path, k): writes the text or the picture to a file, as its name ends: .txt, .dot or .svg.
@@ -168,4 +170,26 @@ function Explanation:save(path, k)
     if not ok then raise("explain", "%s", problem) end
 end
 
-for _, f in ipairs { arrays_in, explain_arrays, explain_programs, np.explain } do jit.off(f) end
+-- ---- Where it is shown ----------------------------------------------------------------------------------------------
+
+--- explanation:show(): the picture in a notebook, of a jitted function that of each program; elsewhere the text.
+function Explanation:show()
+    if core.display then return np.display(self) end
+    print(self.text)
+end
+
+--- In a notebook: the pictures, and the text behind a line that opens it.
+function Explanation:__display()
+    local parts = {}
+    for k = 1, #self.pictures do
+        parts[k] = '<div style="overflow-x:auto">' .. self:svg(k) .. "</div>\n"
+    end
+    parts[#parts + 1] = "<details><summary>the same as text</summary><pre>" .. picture.escaped(self.text)
+        .. "</pre></details>\n"
+    return { ["text/html"] = table.concat(parts), ["text/plain"] = self.text }
+end
+
+for _, f in ipairs { arrays_in, explain_arrays, explain_programs, np.explain, Explanation.show,
+                     Explanation.__display } do
+    jit.off(f)
+end

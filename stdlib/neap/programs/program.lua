@@ -565,11 +565,11 @@ function Program:dot()
     end)
 end
 
---- program:svg(path): the same as a picture: an SVG, drawn by Graphviz's program `dot`, written to the file if a path
+--- program:svg(path): the same as a picture: an SVG with all that it takes inside, written to the file if a path
 -- is given. Returns its text.
 function Program:svg(path)
     if path ~= nil then core.check_path("program.svg", path) end
-    local text = picture.svg("program.svg", self:dot())
+    local text = picture.svg(self:dot())
     if path then
         local ok, problem = files.write(path, { text })
         if not ok then raise("program.svg", "%s", problem) end
