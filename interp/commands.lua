@@ -91,6 +91,12 @@ late("look", "explain", { usage = ":explain EXPRESSION", code = true,
     help = "which kernels compute an array, and why" })
 late("look", "trace", { usage = ":trace FILE CODE", completes = "trace",
     help = "a timeline of all operations, for ui.perfetto.dev" })
+late("timeline", "timeline", { usage = ":timeline CODE", code = true,
+    help = "run code once: a picture of what ran, when and where",
+    about = [[
+A row is a thread, time goes from left to right: what ran, and where the thread waited. In a notebook it is a picture,
+in which the pointer over a box tells more; the code may be the lines below. The recording ends when all is
+computed.]] })
 late("sources", "run", { usage = ":run FILE [ARGUMENTS]", completes = "file",
     help = "run a script; its variables stay, local ones too" })
 late("sources", "edit", { usage = ":edit [FILE]", completes = "file",

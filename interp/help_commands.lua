@@ -3,8 +3,8 @@ local commands = require "neap.interp.commands"
 local questions = require "neap.interp.questions"
 local show = require "neap.interp.show"
 
-local ORDER = { "?", "??", "time", "bench", "who", "mem", "out", "explain", "trace", "run", "edit", "save", "load",
-                "cd", "debug", "tour", "!", "help" }
+local ORDER = { "?", "??", "time", "bench", "who", "mem", "out", "explain", "trace", "timeline", "run", "edit",
+                "save", "load", "cd", "debug", "tour", "!", "help" }
 
 local function list()
     local rows = { { "?np", "what np has, by subject; ?docs/prompt and the like are pages" } }

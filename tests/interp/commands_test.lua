@@ -90,6 +90,15 @@ check.test(":mem, :explain, :trace", function()
             ":trace: [^\n]*/no/such/t.json[^\n]*No such file", "%[10%]:1: no\n")
 end)
 
+check.test(":timeline draws what ran, in characters", function()
+    local out, err = run { "x = np.ones{300, 300}:wait()", ":timeline (x * 2):sum():item()",
+                           ":timeline y = x:matmul(x);", ":timeline 1 + 1", ":timeline", ":timeline error 'no'",
+                           ":timeline x +)" }
+    matches(out, "> 180000\nmain  +[█░▏·]+\n", "[%d.]+ [mµ]*s in all; █ ran, ░ waited\n",
+            " %d+ ×  multiply%+sum\n", " 1 ×  matmul2\n> 2\nnothing ran that takes time\n")
+    matches(err, ":timeline: what code%?; usage: :timeline CODE\n", "%[6%]:1: no\n", "%[7%]:1: ")
+end)
+
 -- ---- Files ----------------------------------------------------------------------------------------------------------
 
 check.test(":run keeps the variables of a script", function()
@@ -188,8 +197,9 @@ check.test(":help lists the commands; mistakes are told", function()
                            ":q", "help", "help = 3", "help" }
     matches(out, "^> %?np +what np has, by subject; [^\n]*\n%?NAME")
     for _, name in ipairs { "%?%?NAME", ":time CODE", ":bench CODE", ":who %[PATTERN%]", ":mem", ":out %[clear%]",
-                            ":explain EXPRESSION", ":trace FILE CODE", ":run FILE %[ARGUMENTS%]", ":edit %[FILE%]",
-                            ":save FILE %[NAMES%]", ":load FILE", ":debug", "!COMMAND", ":help %[NAME%]",
+                            ":explain EXPRESSION", ":trace FILE CODE", ":timeline CODE", ":run FILE %[ARGUMENTS%]",
+                            ":edit %[FILE%]", ":save FILE %[NAMES%]", ":load FILE", ":debug", "!COMMAND",
+                            ":help %[NAME%]",
                             "exit, quit, Ctrl%-D" } do
         matches(out, "\n" .. name .. "  ")
     end

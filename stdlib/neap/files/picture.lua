@@ -40,7 +40,7 @@ local function extent(text)
 end
 
 --- A tooltip with the text of the script's line that it names, "demo.lua:3" or "demo.lua:3 (scope)".
-local function told(text)
+function picture.told(text)
     local lines = lines_of(text)
     for k, line in ipairs(lines) do
         local path, number = line:match "^(.+):(%d+)%f[ %z].*$"
@@ -187,12 +187,17 @@ function SHAPES.invtrapezium(node, fill, more)
         :format(x - w, y - h, x + w, x + w - 12, y + h, x - w + 12, fill, more)
 end
 
+local function title_of(node)
+    local text = node.label .. (node.tooltip and "\n" .. node.tooltip or "")
+    return "<title>" .. escaped(picture.told(text)) .. "</title>"
+end
+
 local function draw_node(out, node)
     local shape = SHAPES[node.shape] or SHAPES.ellipse
     local more = (node.style == "dashed" and ' stroke-dasharray="4 3"' or "")
         .. (node.peripheries and ' stroke-width="2.5"' or "")
     out "<g>"
-    out("<title>" .. escaped(told(node.label .. (node.tooltip and "\n" .. node.tooltip or ""))) .. "</title>")
+    out(title_of(node))
     out(shape(node, node.fillcolor or "#ffffff", more))
     local _, lines = extent(node.label)
     local y = node.y - (lines - 1) * LINE / 2 - (node.note and LINE / 2 or 0)
@@ -208,7 +213,7 @@ end
 local function draw_cluster(out, cluster)
     local left, top = cluster.x - cluster.w / 2, cluster.y - cluster.h / 2
     out "<g>"
-    out("<title>" .. escaped(told(cluster.label .. (cluster.tooltip and "\n" .. cluster.tooltip or ""))) .. "</title>")
+    out(title_of(cluster))
     out(('<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="8" fill="#f4f8fc" stroke="#5b7fa6"/>')
         :format(left, top, cluster.w, cluster.h))
     for _, gate in ipairs(cluster.gates) do -- from a port to the side
