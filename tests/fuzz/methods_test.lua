@@ -129,4 +129,5 @@ for _, entry in ipairs(objects) do
     end)
 end
 
+os.remove "x" -- program:svg("x") writes it
 check.done()
