@@ -112,10 +112,12 @@ static int channels_ask(lua_State *L) {
     return 0;
 }
 
-/* publish(request, type, content): nil as the request: what causes text now is the parent. */
+/* publish(request, type, content [, metadata]): nil as the request: what causes text now is the parent. */
 static int channels_publish(lua_State *L) {
-    kernel_part none = {"{}", 2};
-    if (!kernel_publish(request_at(L, 1), luaL_checkstring(L, 2), none, text_at(L, 3)))
+    kernel_part metadata = {"{}", 2};
+    if (!lua_isnoneornil(L, 4))
+        metadata = text_at(L, 4);
+    if (!kernel_publish(request_at(L, 1), luaL_checkstring(L, 2), metadata, text_at(L, 3)))
         kernel_complain("there is no memory for a message");
     return 0;
 }
@@ -137,6 +139,12 @@ static int channels_flush(lua_State *L) {
     return 0;
 }
 
+/* made(): the number of messages that were made so far; behind flush(), those of all text so far too. */
+static int channels_made(lua_State *L) {
+    lua_pushnumber(L, (lua_Number)kernel_made());
+    return 1;
+}
+
 /* room(): whether more may be published; else the context's waker is woken when it may. */
 static int channels_room(lua_State *L) {
     lua_pushboolean(L, kernel_room());
@@ -153,21 +161,6 @@ static int channels_orphaned(lua_State *L) {
 static int channels_complain(lua_State *L) {
     kernel_complain("%s", luaL_checkstring(L, 1));
     return 0;
-}
-
-/* try(f, …): true and what f returns, or false, the text of the error as a prompt tells it, and whether it was
- * interrupted. Output so far is out then. */
-static int channels_try(lua_State *L) {
-    int status = session_try(L, lua_gettop(L) - 1);
-    if (status == SESSION_OK) {
-        lua_pushboolean(L, 1);
-        lua_insert(L, 1);
-        return lua_gettop(L);
-    }
-    lua_pushboolean(L, 0);
-    lua_insert(L, 1);
-    lua_pushboolean(L, status == SESSION_INTERRUPTED);
-    return 3;
 }
 
 /* clean(text): the text in UTF-8, with U+FFFD for what is not. */
@@ -200,8 +193,8 @@ int kernel_open_module(lua_State *L) {
                                          {"take", channels_take},         {"answer", channels_answer},
                                          {"ask", channels_ask},           {"publish", channels_publish},
                                          {"begin", channels_begin},       {"flush", channels_flush},
-                                         {"room", channels_room},         {"orphaned", channels_orphaned},
-                                         {"complain", channels_complain}, {"try", channels_try},
+                                         {"made", channels_made},         {"room", channels_room},
+                                         {"orphaned", channels_orphaned}, {"complain", channels_complain},
                                          {"indent", channels_indent},     {"clean", channels_clean},
                                          {"check", channels_check},       {NULL, NULL}};
     luaL_newmetatable(L, request_name);

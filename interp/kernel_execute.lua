@@ -15,10 +15,9 @@ local questions = require "neap.interp.questions"
 local repl = require "neap.interp.repl"
 local results = require "neap.interp.results"
 local rich = require "neap.interp.rich"
+local system = require "neap.interp.system"
 
 local execute = {}
-
-local RED, PLAIN = "\27[0;31m", "\27[0m"
 
 -- The cell that runs: its request and code, the number of cells before it, whether it is silent, whether it is kept,
 -- the text of its result, and what its answer asks of the front end. nil: none runs.
@@ -104,26 +103,16 @@ local function run_code(code)
     core.np.effects_barrier()
 end
 
---- The parts of an error: its name, its message, and lines for the traceback, the message in red.
-local function error_parts(text, interrupted)
-    local lines = {}
-    for line in (text .. "\n"):gmatch "([^\n]*)\n" do lines[#lines + 1] = line end
-    local message = lines[1] or ""
-    local trace = core.copy_list(lines)
-    trace[1] = RED .. message .. PLAIN
-    return { ename = interrupted and "Interrupted" or "Error", evalue = message, traceback = trace }
-end
-
 --- The values of expressions that the client asks for besides.
 local function evaluate(expressions)
     local found, any = {}, false
     for name, code in pairs(type(expressions) == "table" and expressions or {}) do
-        local ok, answer = channels.try(function()
+        local ok, answer = system.try(function()
             local _, value = repl.compile(tostring(code), repl.main)()
             return { status = "ok", data = rich.bundle(value), metadata = json.object }
         end)
         if not ok then
-            answer = error_parts(answer)
+            answer = messages.error_parts(answer)
             answer.status = "error"
         end
         found[name], any = answer, true
@@ -152,13 +141,13 @@ local function run_cell(request, content, loop)
     if not silent then
         messages.publish(request, "execute_input", { code = code, execution_count = cell.before + 1 })
     end
-    local ok, text, interrupted = channels.try(run_code, code)
+    local ok, text, interrupted = system.try(run_code, code)
     local reply = { status = "ok", payload = cell.payload, user_expressions = json.object }
     if ok then
         reply.user_expressions = evaluate(content.user_expressions)
         channels.flush()
     else
-        reply = error_parts(text, interrupted)
+        reply = messages.error_parts(text, interrupted)
         show_rest(false)
         channels.flush()
         if not silent then

@@ -65,7 +65,7 @@ local function read_object(text, what, channel)
         channel, what, ok and "" or " (" .. tostring(value) .. ")"))
 end
 
---- The next request that has come, as { request, channel, type, content }; nil: none.
+--- The next request that has come, as { request, channel, id, type, content }; nil: none.
 local function take_new()
     while true do
         local request, channel, header, _, content = channels.take(false)
@@ -73,7 +73,8 @@ local function take_new()
         header = read_object(header, "header", channel)
         content = header and read_object(content, "content", channel)
         if content and type(header.msg_type) == "string" then
-            return { request = request, channel = channel, type = header.msg_type, content = content }
+            local id = type(header.msg_id) == "string" and header.msg_id or ""
+            return { request = request, channel = channel, id = id, type = header.msg_type, content = content }
         elseif content then
             channels.complain(channel .. ": a message is ignored: its header has no msg_type")
         end
@@ -86,6 +87,14 @@ local function take()
     return take_new()
 end
 
+--- Whether the next request is here already, and is a message of a comm.
+function loop.comm_follows()
+    local taken = take()
+    if not taken then return false end
+    table.insert(put_back, 1, taken)
+    return taken.type == "comm_msg"
+end
+
 local function answer_type(request_type)
     return (request_type:gsub("_request$", "")) .. "_reply"
 end
@@ -94,13 +103,14 @@ local function handle(taken)
     local request, handler = taken.request, handlers[taken.type]
     local is_cell = taken.type == "execute_request"
     if is_cell then unanswered, pressed = false, false end
+    messages.parent = taken.id
     undisturbed(messages.publish, request, "status", { execution_state = "busy" })
     if is_cell and unanswered then
         unanswered = false
         system.interrupt() -- the cell
     end
     if handler then
-        local ok, content = channels.try(handler, request, taken.content, taken)
+        local ok, content = system.try(handler, request, taken.content, taken)
         if not ok then
             channels.complain(("%s: %s"):format(taken.type, content))
             content = { status = "error", ename = "Error", evalue = content, traceback = { content } }
@@ -174,18 +184,6 @@ function handlers.kernel_info_request()
     }
 end
 
-function handlers.comm_info_request()
-    return { status = "ok", comms = json.object }
-end
-
---- There are no comms that clients may open: such a one is closed at once.
-function handlers.comm_open(request, content)
-    messages.publish(request, "comm_close", { comm_id = content.comm_id, data = json.object })
-end
-
-function handlers.comm_msg() end
-function handlers.comm_close() end
-
 -- ---- The loop -------------------------------------------------------------------------------------------------------
 
 --- Waits for the next request; nil when who has started the kernel is gone.
@@ -207,6 +205,7 @@ local function serve()
     repl.open()
     require("neap.interp.kernel_execute").install(handlers, loop)
     require("neap.interp.kernel_questions").install(handlers)
+    require("neap.interp.kernel_comms").install(handlers, loop)
     messages.publish(nil, "status", { execution_state = "starting" })
     while not stopped do
         local taken = wait()
@@ -227,7 +226,7 @@ function loop.run(endpoints, key)
 end
 
 for _, f in ipairs { keep_interrupt, answer_interrupt, undisturbed, take_new, take, handle, wait, serve, loop.run,
-                     loop.take_cells, loop.abort } do
+                     loop.take_cells, loop.abort, loop.comm_follows } do
     jit.off(f, true)
 end
 

@@ -139,6 +139,21 @@ static int system_watch_errors(lua_State *L) {
     return 0;
 }
 
+/* try(f, …): true and what f returns, or false, the text of the error as a prompt tells it, and whether it was
+ * interrupted. Output so far is out then. */
+static int system_try(lua_State *L) {
+    int status = session_try(L, lua_gettop(L) - 1);
+    if (status == SESSION_OK) {
+        lua_pushboolean(L, 1);
+        lua_insert(L, 1);
+        return lua_gettop(L);
+    }
+    lua_pushboolean(L, 0);
+    lua_insert(L, 1);
+    lua_pushboolean(L, status == SESSION_INTERRUPTED);
+    return 3;
+}
+
 /* ---- Children ---------------------------------------------------------------------------------------------------- */
 
 static void on_child(int signal_number) {
@@ -264,6 +279,7 @@ int system_open(lua_State *L) {
                                          {"terminal", system_terminal},
                                          {"styles", system_styles},
                                          {"watch_errors", system_watch_errors},
+                                         {"try", system_try},
                                          {"read_command", repl_read_command},
                                          {NULL, NULL}};
     lua_newtable(L);

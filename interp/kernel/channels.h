@@ -54,6 +54,8 @@ bool kernel_publish(const kernel_message *request, const char *type, kernel_part
 void kernel_streams_current(uint32_t source);
 /* Sends off all text so far. */
 void kernel_flush(void);
+/* The number of messages that this process has made. */
+uint64_t kernel_made(void);
 /* Whether there is room to publish more; else the setup's waker is woken when there is. */
 bool kernel_room(void);
 /* Whether the kernel is watched, and the process that has started this one is gone. */

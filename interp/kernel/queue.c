@@ -166,6 +166,13 @@ static void add_header(kernel_text *text, const char *type) {
     kernel_text_put(text, line);
 }
 
+uint64_t kernel_made(void) {
+    pthread_mutex_lock(&all.mutex);
+    uint64_t number = all.number;
+    pthread_mutex_unlock(&all.mutex);
+    return number;
+}
+
 /* Completes a message to which its identities were added. False: there is no memory. */
 static bool complete(kernel_message *message, const char *type, kernel_part parent, kernel_part metadata,
                      kernel_part content) {
