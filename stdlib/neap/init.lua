@@ -25,6 +25,8 @@
 --     io          np.io: arrays, tables and checkpoints in files
 --     plot        np.plot: charts, drawn by gnuplot
 --     inspect     np.explain, np.profile, np.breakpoint, np.debug, np.help, pictures of shardings
+--     inspect     np.explain, np.breakpoint, np.debug, np.help, pictures of shardings
+--     interact    np.interact and its controls, np.widgets
 local globals = require "neap.core.globals"
 setfenv(1, globals.own)
 local core = require "neap.core"
@@ -136,6 +138,7 @@ for module, names in pairs {
     ["inspect.explain"] = "explain",
     ["inspect.breakpoint"] = "breakpoint",
     ["inspect.help"] = "help",
+    ["interact"] = "interact",
 } do
     for name in names:gmatch "%S+" do functions[name] = "neap." .. module end
 end
@@ -144,6 +147,7 @@ for name, module in pairs {
     memory = "arrays.memory", optimize = "optimize", integrate = "integrate", interpolate = "interpolate",
     tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data", stats = "stats",
     metrics = "stats.metrics", io = "io", plot = "plot", profile = "inspect.profile",
+    metrics = "stats.metrics", io = "io", plot = "plot", widgets = "interact.widgets",
 } do
     parts[name] = "neap." .. module
 end

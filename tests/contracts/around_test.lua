@@ -97,6 +97,9 @@ elsewhere("np.argparse", "tests/effects/argparse_test.lua", "options of a comman
 elsewhere("np.progress", "tests/effects/progress_test.lua", "bars and lines while a loop runs")
 elsewhere("np.display np.update_display np.clear_output", "tests/interp/html_test.lua", "what cells show")
 
+elsewhere("np.interact np.widgets np.widgets.slider np.widgets.play np.widgets.dropdown np.widgets.checkbox "
+          .. "np.widgets.text np.widgets.button", "tests/interp/interact_test.lua", "what a user changes")
+
 -- ---- Looking inside -------------------------------------------------------------------------------------------------
 
 elsewhere("np.explain explanation.dot explanation.svg explanation.save explanation.show", "tests/lazy/explain_test.lua",

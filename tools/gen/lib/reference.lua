@@ -24,7 +24,7 @@ local FOLDERS = {
     stats = { "stats", "Statistics: np.stats and np.metrics" },
     tables = { "tables", "Tables: np.table" }, text = { "io", "Files: np.io" }, io = { "io", "Files: np.io" },
     plot = { "plot", "Pictures: np.plot" },
-    inspect = { "inspect", "Looking inside" },
+    inspect = { "inspect", "Looking inside" }, interact = { "interact", "Interaction: np.interact and np.widgets" },
 }
 
 local function page_of(entry)
