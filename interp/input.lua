@@ -89,6 +89,7 @@ function input.install()
         return status
     end
     jit.off(os.execute)
+    core.keyboard = require "neap.interp.keyboard"
 end
 
 for _, f in ipairs { wait_until, waiting, lines } do jit.off(f, true) end

@@ -109,6 +109,45 @@ bool line_resumed(void) {
     return was;
 }
 
+/* ---- Keys -------------------------------------------------------------------------------------------------------- */
+
+static void set_key_modes(void) {
+    struct termios keys = modes;
+    keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    keys.c_cc[VMIN] = 1;
+    keys.c_cc[VTIME] = 0;
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &keys);
+}
+
+bool line_keys_begin(const char *leave) {
+    if (taken || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetpgrp(STDIN_FILENO) != getpgrp())
+        return false;
+    line_take_terminal(leave);
+    set_key_modes();
+    return true;
+}
+
+void line_keys_end(void) {
+    line_restore_terminal();
+    line_give_terminal();
+}
+
+int line_read_keys(char *out, size_t room, bool *again) {
+    size_t count = 0;
+    *again = line_resumed();
+    if (*again)
+        set_key_modes();
+    while (count < room && has_read_ahead())
+        out[count++] = (char)getc(stdin);
+    if (count > 0)
+        return (int)count;
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    if (poll(&input, 1, 0) <= 0)
+        return 0;
+    ssize_t got = read(STDIN_FILENO, out, room);
+    return got > 0 ? (int)got : got < 0 && (errno == EINTR || errno == EAGAIN) ? 0 : -1;
+}
+
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
 int line_wait(const neap_waker *waker) {

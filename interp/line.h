@@ -56,6 +56,14 @@ void line_restore_terminal(void);
 /* Whether the process was stopped since the last call, so that the editor must set its modes anew and draw its line. */
 bool line_resumed(void);
 
+/* Takes the terminal over for single keys: a key comes at once, and is not shown; Ctrl-C and Ctrl-Z are what they are.
+ * `leave`: as above. False: standard input and output are no terminal of this process, or an editor has it. */
+bool line_keys_begin(const char *leave);
+void line_keys_end(void);
+/* The keys that wait, at most `room` bytes: their number, 0: none, -1: there will be none any more. Never waits. Sets
+ * *again: the process was stopped, and the screen has to be drawn again. */
+int line_read_keys(char *out, size_t room, bool *again);
+
 /* Deals with a wake while a line is edited: writes the text that waits, runs callbacks. `hide` is called before
  * anything is written, and then `show` behind it, at the beginning of a line. */
 void line_attend(const line_setup *setup, void (*hide)(void), void (*show)(void));

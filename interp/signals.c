@@ -124,14 +124,15 @@ static void on_end(int signal_number) {
     raise(signal_number);
 }
 
-/* A prompt leaves the terminal in order. A signal that is ignored, as SIGHUP is under nohup, or that somebody else
- * handles, stays so. */
-static void catch_ends(void) {
+/* Has the terminal left in order by signals that end the process. A signal that is ignored, as SIGHUP is under nohup,
+ * or that somebody else handles, stays so; but a prompt takes SIGTERM. */
+static void catch_ends(bool prompt) {
     static const int signals[] = {SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     struct sigaction action = {.sa_handler = on_end, .sa_flags = SA_RESETHAND | SA_NODEFER}, before;
     sigemptyset(&action.sa_mask);
     for (size_t k = 0; k < sizeof signals / sizeof *signals; k++)
-        if (sigaction(signals[k], NULL, &before) == 0 && (before.sa_handler == SIG_DFL || signals[k] == SIGTERM))
+        if (sigaction(signals[k], NULL, &before) == 0 &&
+            (before.sa_handler == SIG_DFL || (prompt && signals[k] == SIGTERM)))
             sigaction(signals[k], &action, NULL);
 }
 
@@ -169,7 +170,11 @@ void signals_catch(lua_State *L, bool prompt) {
     if (!prompt)
         catch_termination();
     else
-        catch_ends();
+        catch_ends(true);
+}
+
+void signals_guard_terminal(void) {
+    catch_ends(false);
 }
 
 void signals_clear(lua_State *L) {

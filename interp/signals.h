@@ -14,6 +14,8 @@ void signals_survive_writes(void);
 /* Installs the handlers for this state. SIGINT raises neap's interrupt and stops Lua code at its next instruction
  * outside the library. When a script (not a prompt) was interrupted twice in vain, a third SIGINT ends the process. */
 void signals_catch(lua_State *L, bool prompt);
+/* Has the terminal's modes put back where a signal ends the process: for a script that takes the terminal over. */
+void signals_guard_terminal(void);
 /* Whether they are those of a prompt, whose errors need no "neap:" in front either. */
 bool signals_prompt(void);
 /* The interrupt is being dealt with: Lua code may run again. Presses stay counted. */

@@ -108,6 +108,47 @@ static int system_wait_input(lua_State *L) {
     return 0;
 }
 
+/* keys_begin(leave): single keys are read from the terminal from now on, at whose end `leave` is sent; false: there is
+ * none. */
+static int system_keys_begin(lua_State *L) {
+    static char leave[64]; /* a signal handler reads it */
+    snprintf(leave, sizeof leave, "%s", luaL_checkstring(L, 1));
+    bool good = line_keys_begin(leave);
+    if (good)
+        signals_guard_terminal();
+    lua_pushboolean(L, good);
+    return 1;
+}
+
+/* keys_end(): the terminal has its modes again. */
+static int system_keys_end(lua_State *L) {
+    (void)L;
+    line_keys_end();
+    return 0;
+}
+
+/* keys_write(text): to the terminal, past the streams, whatever is pressed. */
+static int system_keys_write(lua_State *L) {
+    size_t bytes;
+    const char *text = luaL_checklstring(L, 1, &bytes);
+    line_send(STDOUT_FILENO, text, bytes);
+    return 0;
+}
+
+/* read_keys(): the bytes of keys that wait, "" without any, nil: there will be none any more; and whether the screen
+ * has to be drawn again. */
+static int system_read_keys(lua_State *L) {
+    char keys[256];
+    bool again;
+    int count = line_read_keys(keys, sizeof keys, &again);
+    if (count < 0)
+        lua_pushnil(L);
+    else
+        lua_pushlstring(L, keys, (size_t)count);
+    lua_pushboolean(L, again);
+    return 2;
+}
+
 /* terminal(errors): the columns of the terminal that standard output is, or with `errors` stderr; nil: it is none. */
 static int system_terminal(lua_State *L) {
     struct winsize window;
@@ -277,6 +318,10 @@ int system_open(lua_State *L) {
                                          {"interrupt", system_interrupt},
                                          {"terminated", system_terminated},
                                          {"terminal", system_terminal},
+                                         {"keys_begin", system_keys_begin},
+                                         {"keys_end", system_keys_end},
+                                         {"keys_write", system_keys_write},
+                                         {"read_keys", system_read_keys},
                                          {"styles", system_styles},
                                          {"watch_errors", system_watch_errors},
                                          {"try", system_try},

@@ -1,7 +1,8 @@
 --- interact_test.lua (not under tsan): np.interact without a notebook (tests/notebook/interact.py has that): what its
--- arguments mean, and what a script without a terminal does.
+-- arguments mean, what a script without a terminal does, and the keys at a terminal.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
+local screen = require "tests.lib.screen"
 
 -- ---- Without a terminal ---------------------------------------------------------------------------------------------
 
@@ -123,6 +124,246 @@ np.interact: set: the slider 'a' does not take the string "x"
 np.interact: set: the checkbox 'on' does not take the number 1
 10
 ]])
+end)
+
+-- ---- At a terminal --------------------------------------------------------------------------------------------------
+
+local WIDTH, HEIGHT = 120, 40
+local UP, DOWN, RIGHT, LEFT, PAGE_UP, HOME, END = "\27[A", "\27[B", "\27[C", "\27OD", "\27[5~", "\27[H", "\27[4~"
+local CTRL_C, CTRL_Z, SIGTERM, SIGCONT = "\3", "\26", 15, 18
+local state = process.file ""
+os.remove(state)
+local ENVIRONMENT = { XDG_STATE_HOME = state, INPUTRC = "/dev/null", NO_COLOR = "1" }
+
+--- A script under a terminal.
+local function start(source)
+    return process.terminal({ process.file(source) }, ENVIRONMENT)
+end
+
+--- The rows that a terminal shows, up to the last that is not blank.
+local function rows(terminal)
+    local page, list = screen.new(WIDTH, HEIGHT), {}
+    page:write(terminal.seen)
+    for row = page:top(), #page.rows do list[#list + 1] = page:text(row):gsub("\t", " ") end
+    while list[#list] == "" do list[#list] = nil end
+    return list
+end
+
+--- Waits until what a terminal shows has the text in a row of its own.
+local function expect_row(terminal, text)
+    local deadline = process.now() + 20
+    repeat
+        terminal:fill(0.05)
+        local list = rows(terminal)
+        for k, row in ipairs(list) do
+            if row == text then return k, list end
+        end
+    until process.now() > deadline
+    error(("no row %q; the terminal shows\n%s"):format(text, table.concat(rows(terminal), "\n")), 2)
+end
+
+--- Waits until no call runs.
+local function settle(terminal)
+    local deadline = process.now() + 20
+    repeat
+        terminal:fill(0.05)
+        if terminal.seen:match "^.*%?2026(%a)" == "l" then return end
+    until process.now() > deadline
+    error("a call does not end", 2)
+end
+
+local ALL = [[
+    print 'before'
+    view = np.interact(function(a, n, kind, on, name, again) print('called', a, n, kind, on, name, again) end,
+        {a={0, 1, 0.01}, n={1, 30, value=2}, kind={'sin', 'cos', 'tan'}, on=true, name='x',
+         again=np.widgets.button{label='new data'}})
+    print('ended', view)
+]]
+
+check.test("keys choose and change", function()
+    local terminal = start(ALL)
+    local _, list = expect_row(terminal, "called 0.5 2 sin true x 0")
+    check.equal(list[1], "> a         ────────────●───────────  0.50")
+    check.equal(list[2], "  n         ─●──────────────────────  2")
+    check.equal(list[3], "  kind      ‹ sin ›")
+    check.equal(list[4], "  on        [x]")
+    check.equal(list[5], "  name      x▏")
+    check.equal(list[6], "  new data  ( press )  0")
+    check.equal(list[7], "↑↓ choose   ←→ change   q ends")
+    terminal:send(RIGHT)
+    expect_row(terminal, "called 0.51 2 sin true x 0")
+    terminal:send(PAGE_UP .. LEFT)
+    expect_row(terminal, "called 0.6 2 sin true x 0")
+    terminal:send(END .. DOWN .. RIGHT)
+    expect_row(terminal, "called 1 3 sin true x 0")
+    terminal:send(HOME .. LEFT .. DOWN .. RIGHT .. RIGHT .. RIGHT)
+    expect_row(terminal, "called 1 1 tan true x 0")
+    terminal:send(DOWN .. " " .. DOWN .. "qé\127!")
+    _, list = expect_row(terminal, "called 1 1 tan false xq! 0")
+    check.equal(list[4], "  on        [ ]")
+    check.equal(list[7], "↑↓ choose   type, Backspace   Esc ends")
+    terminal:send "\9\n"
+    expect_row(terminal, "called 1 1 tan false xq! 1")
+    terminal:send(UP .. "\21")
+    expect_row(terminal, "called 1 1 tan false  1")
+    terminal:send "\27"
+    expect_row(terminal, "ended interaction: a=1.00, n=1, kind=tan, on=false, name=, again=1")
+    check.equal(terminal:finish(), 0)
+    check.ok(rows(terminal)[1] ~= "before", "what was on the screen has scrolled away")
+    check.ok(terminal.seen:find("before", 1, true))
+end)
+
+check.test("keys that come while the function runs lead to one call", function()
+    local terminal = start [[
+        count = 0
+        np.interact(function(a) os.execute 'sleep 0.3' count = count + 1 print(a, count) end, {a={0, 99}})
+    ]]
+    expect_row(terminal, "50 1")
+    terminal:send(RIGHT:rep(30))
+    expect_row(terminal, "80 2")
+    terminal:send "q"
+    check.equal(terminal:finish(), 0)
+end)
+
+check.test("an error stands in the place of the output, with its line", function()
+    local path = process.file [[np.interact(function(a)
+        print('a', a) if a > 5 then error 'too much' end
+    end, {a={0, 10}})]]
+    local terminal = process.terminal({ path }, ENVIRONMENT)
+    expect_row(terminal, "a 5")
+    terminal:send(RIGHT)
+    local _, list = expect_row(terminal, "a 6")
+    local place = expect_row(terminal, path .. ":2: too much")
+    check.ok(place > 1 and #list > 2)
+    terminal:send(LEFT)
+    expect_row(terminal, "a 5")
+    check.ok(not table.concat(rows(terminal), "\n"):find "too much")
+    terminal:send "q"
+    check.equal(terminal:finish(), 0)
+end)
+
+check.test("Ctrl-C stops a call; another one the interaction", function()
+    local source = "np.interact(function(a) print('a', a) while a > 5 do end end, {a={0, 10}}) print 'not here'"
+    local terminal = start(source)
+    expect_row(terminal, "a 5")
+    terminal:send(RIGHT)
+    expect_row(terminal, "a 6")
+    terminal:send(CTRL_C)
+    terminal:expect "interrupted"
+    settle(terminal)
+    terminal:send(LEFT)
+    expect_row(terminal, "a 5")
+    settle(terminal)
+    terminal:send(CTRL_C)
+    check.equal(terminal:finish(), 130)
+    check.ok(not terminal.seen:find "not here")
+end)
+
+check.test("a player plays, and stops at its end", function()
+    local terminal = start [[
+        np.interact(function(t) print('t', t) end, {t=np.widgets.play(0, 5, {interval=20})}) print 'on'
+    ]]
+    expect_row(terminal, "t 0")
+    terminal:send " "
+    expect_row(terminal, "t 5")
+    expect_row(terminal, "> t  ❚ " .. ("─"):rep(23) .. "●  5")
+    terminal:send "q"
+    expect_row(terminal, "on")
+    check.equal(terminal:finish(), 0)
+end)
+
+check.test("with manual=true Enter calls", function()
+    local terminal = start "np.interact(function(a) print('a', a) end, {a={0, 10}}, {manual=true})"
+    expect_row(terminal, "a 5")
+    terminal:send(RIGHT .. RIGHT)
+    expect_row(terminal, "> a  ────────────────●───────  7")
+    expect_row(terminal, "a 5")
+    terminal:send "\n"
+    expect_row(terminal, "a 7")
+    terminal:send "q"
+    check.equal(terminal:finish(), 0)
+end)
+
+check.test("pictures and results", function()
+    local source = "np.interact(function(n) np.plot.line(np.arange(n)) return 'n', n end, {n={2, 9}})"
+    local terminal = process.terminal({ "-e", source }, { XDG_STATE_HOME = state, NEAP_GRAPHICS = "none" })
+    expect_row(terminal, "n")
+    expect_row(terminal, "6")
+    local place, list = expect_row(terminal, "figure 640x480, save with np.plot.save(\"name.png\")")
+    check.equal(place, 5, table.concat(list, "\n"))
+    terminal:send "q"
+    check.equal(terminal:finish(), 0)
+end)
+
+check.test("at the prompt", function()
+    local terminal = process.terminal({ "-i" }, ENVIRONMENT)
+    terminal:expect "> "
+    terminal:send "np.interact(function(a) print('a', a) end, {a={0, 10}})\n"
+    expect_row(terminal, "a 5")
+    terminal:send(RIGHT .. "q")
+    terminal:expect "a\t6\r\n"
+    terminal:expect "> "
+    terminal:send "_.values.a * 7\n"
+    terminal:expect "42\r\n"
+    check.ok(not terminal.seen:find "interaction:", "the value is not shown again")
+    terminal:expect "> "
+    terminal:send "np.interact(function(a) print('a', a) end, {a={0, 10}})\n"
+    expect_row(terminal, "a 5")
+    settle(terminal)
+    terminal:send(CTRL_C)
+    terminal:expect "interrupted"
+    terminal:expect "> "
+    terminal:send "\4"
+    check.equal(terminal:finish(), 0)
+end)
+
+--- Ends an interaction in a shell, and looks at the terminal's modes then.
+local function left(status, leave)
+    local path = process.file "np.interact(function(a) print('a', a) if a > 5 then os.exit(3) end end, {a={0, 10}})"
+    local line = 'trap : QUIT TERM HUP INT; "$0" ' .. path .. '; echo "status $?"; stty -a | tr "\\n" " "; echo told'
+    local terminal = process.shell(line, ENVIRONMENT)
+    terminal:expect "a\t5\r\n"
+    settle(terminal)
+    leave(terminal)
+    terminal:expect("status " .. status)
+    local modes = " " .. terminal:expect "told":gsub(";", " ; ") .. " "
+    for _, mode in ipairs { " icanon ", " echo " } do check.ok(modes:find(mode, 1, true), mode .. ":" .. modes) end
+    check.ok(terminal.seen:match "^.*\27%[%?25(%a)" == "h", "the cursor is seen again")
+    check.equal(terminal:finish(), 0)
+end
+
+check.test("the terminal is left as it was", function()
+    left(0, function(terminal) terminal:send "q" end)
+    left(130, function(terminal) terminal:send(CTRL_C) end)
+    left(3, function(terminal) terminal:send(RIGHT) end)
+    left(128 + 3, function(terminal) terminal:send "\28" end)
+end)
+
+check.test("SIGTERM ends a call and a wait", function()
+    for _, keys in ipairs { "", RIGHT } do
+        local terminal = start "np.interact(function(a) print('a', a) while a > 5 do end end, {a={0, 10}})"
+        expect_row(terminal, "a 5")
+        terminal:send(keys)
+        if keys ~= "" then expect_row(terminal, "a 6") else settle(terminal) end
+        terminal:kill(SIGTERM)
+        check.equal(terminal:finish(), 128 + SIGTERM)
+    end
+end)
+
+check.test("the page is drawn again behind a stop", function()
+    local terminal = start "np.interact(function(a) print('a', a) end, {a={0, 10}})"
+    expect_row(terminal, "a 5")
+    settle(terminal)
+    terminal:send(CTRL_Z)
+    process.sleep(0.3)
+    local before = #terminal.seen
+    terminal:kill(SIGCONT)
+    terminal.taken = before + 1
+    terminal:expect "a\t5\r\n"
+    terminal:send(RIGHT)
+    expect_row(terminal, "a 6")
+    terminal:send "q"
+    check.equal(terminal:finish(), 0)
 end)
 
 process.cleanup()

@@ -104,6 +104,9 @@ function Screen:escape(text)
         return 2 + #private + #n + 1
     end
     if text:find "^\27[=>]" then return 2 end
+    if text:find "^\0277" then self.saved = { self.row, self.column } end
+    if text:find "^\0278" then self:move(unpack(self.saved)) end
+    if text:find "^\27[78]" then return 2 end
     if text:find "^\27$" or text:find "^\27%[%??[%d;]*$" then return nil end
     error(("unknown sequence %q"):format(text:sub(1, 10)))
 end

@@ -86,13 +86,10 @@ function Control:choose(index)
     return true
 end
 
---- Moves a slider by steps, or a list by choices; in a player that plays the first follows on the last.
+--- Moves a number by steps, or a choice by places, up to the end.
 function Control:move(steps)
     if self.kind == "dropdown" then return self:choose(math.min(math.max(self.index + steps, 1), #self.values)) end
-    local value = self.value + steps * self.step
-    if self.kind == "play" and self.playing and value > self.max + 0.5 * self.step then value = self.min end
-    self.value = controls.on_step(self, value)
-    return true
+    self.value = controls.on_step(self, self.value + steps * self.step)
 end
 
 --- Makes a control of fields.

@@ -3,9 +3,10 @@
 --     init        the function, arguments, showing results
 --     widgets     np.widgets, makers of controls          controls    controls as plain data
 --     models      models of Jupyter's widgets             notebook    np.interact in notebooks
+--     keys        np.interact at a terminal
 --
 -- A *view* is the function with controls; a *front* shows a view: notebook.lua where the interpreter has comms
--- (core.comms). Without a front the function is called once.
+-- (core.comms), keys.lua where there is a terminal (core.keyboard). Elsewhere the function is called once.
 local core = require "neap.core"
 local controls = require "neap.interact.controls"
 local widgets = require "neap.interact.widgets"
@@ -59,16 +60,16 @@ local function arrange(f, wanted)
           .. "the function takes one table of all values", table.concat(parameters, ", "), table.concat(keys, ", "))
 end
 
---- Calls the function with the values of the controls.
-local function invoke(view)
+--- The arguments of a call, from the values of the controls: a list, and the length.
+local function arguments_of(view)
     local values, list = {}, {}
     for k, key in ipairs(view.keys) do
         list[k] = view.controls[key].value
         values[key] = list[k]
     end
     view.values = values
-    if view.by_position then return view.f(unpack(list, 1, #view.keys)) end
-    return view.f(values)
+    if view.by_position then return list, #view.keys end
+    return { values }, 1
 end
 
 --- Shows the figures that were drawn and not shown, if `wanted`; else forgets the figures.
@@ -88,7 +89,8 @@ local function show(view)
         show_rest(true)
         np.effects_barrier()
     end
-    present(invoke(view))
+    local arguments, count = arguments_of(view)
+    present(view.f(unpack(arguments, 1, count)))
 end
 
 -- ---- Plain values ---------------------------------------------------------------------------------------------------
@@ -179,7 +181,8 @@ end
 
 --- np.interact(f, controls, {manual=false}) -> view: calls f with the values of controls, and again whenever the user
 -- changes a value; all that f prints, returns and draws takes the place of the output before. In a notebook the
--- controls are those of ipywidgets (pip install ipywidgets, where Jupyter runs). Without a notebook f is called once.
+-- controls are those of ipywidgets (pip install ipywidgets, where Jupyter runs). At a terminal the arrows choose and
+-- change values, and q or Esc ends: np.interact returns then. Elsewhere f is called once.
 --
 -- controls is a table by name. {min, max} and {min, max, step} make a slider, whose first value is the middle, or
 -- the field `value`; a number x makes a slider from -x to 3x; a boolean a checkbox; a string a line of text; a list of
@@ -187,9 +190,10 @@ end
 -- each control, in the order of the controls on the screen; or f takes one table of all values by name.
 --
 -- An error of f is shown in the place of the output, and the next change calls f again. Changes that come while f runs
--- lead to one call, with the last values. view.values has the values of the last call, view:set{a=1} sets some and
--- calls f, view:close() takes the controls away. Raises if a control is none, or if parameters and controls differ.
---- manual: true: f is called only when the button Run is pressed
+-- lead to one call, with the last values. Ctrl-C stops a call, as the interrupt of a notebook does. view.values has the
+-- values of the last call, view:set{a=1} sets values and calls f, view:close() takes the controls away. Raises if a
+-- control is none, or if parameters and controls differ.
+--- manual: true: f is called only when the user presses the button Run, or Enter at a terminal
 --- > view = np.interact(function(a, b) return a + b end, {a={0, 10}, b={0, 1, 0.5}}, {manual=false})
 -- 5.5
 --- > view.values.b
@@ -216,12 +220,12 @@ function np.interact(f, wanted, options)
     if core.comms then
         view.front = require("neap.interact.notebook").open(view)
     else
-        view.front = show_once(view)
+        view.front = core.keyboard and require("neap.interact.keys").open(view) or show_once(view)
     end
     return view
 end
 
-for _, g in ipairs { arrange, invoke, show, show_once, View.set, View.close, np.interact } do
+for _, g in ipairs { arrange, arguments_of, show, show_once, View.set, View.close, np.interact } do
     jit.off(g, true)
 end
 

@@ -169,7 +169,8 @@ function figures.make_current(figure)
     return figure
 end
 
--- In a notebook or a page (core.show_figure): the figures that got charts in the cell that runs.
+-- Where figures are shown by themselves, as in a notebook or a page (core.show_figure): those that got charts in the
+-- cell that runs.
 local drawn = {}
 
 --- Notes that a figure got a chart.

@@ -11,9 +11,8 @@ local figures = require "neap.plot.figure"
 local terminal = require "neap.plot.terminal"
 
 local np, C = core.np, core.C
-local show = {}
-
-local MARGIN_ROWS = 2 -- of the terminal stay free, for the prompt
+-- margin_rows: of the terminal stay free, for the prompt
+local show = { margin_rows = 2 }
 
 local function write(text)
     output.emit(C.NEAP_EFFECT_PRINT, C.NEAP_STDOUT, { text }, 1)
@@ -24,7 +23,7 @@ local function fit(figure)
     local columns, rows, cell_width, cell_height = terminal.size()
     local width, height, scale = figures.pixels(figure)
     if not columns then return width, height, scale end
-    local part = math.min(1, columns * cell_width / width, math.max(rows - MARGIN_ROWS, 4) * cell_height / height)
+    local part = math.min(1, columns * cell_width / width, math.max(rows - show.margin_rows, 4) * cell_height / height)
     return math.floor(width * part), math.floor(height * part), scale * math.max(part, 0.5)
 end
 
@@ -34,7 +33,7 @@ local function fit_cells(figure)
     columns, rows = columns or 80, rows or 24
     local width, height = figures.pixels(figure)
     local wide = math.max(math.min(columns - 1, math.floor(width / 8), 200), 20)
-    local high = math.max(math.min(rows - MARGIN_ROWS, math.floor(wide * height / width * 0.45)), 10)
+    local high = math.max(math.min(rows - show.margin_rows, math.floor(wide * height / width * 0.45)), 10)
     return wide, high
 end
 
@@ -72,12 +71,17 @@ function show.text(name, figure, number)
     return ways[way](name, figure, number), way
 end
 
+--- Shows a figure at the terminal.
+function show.at_terminal(name, figure)
+    local text = show.text(name, figure)
+    write(text)
+end
+
 --- Shows a figure whose arrays can be computed.
 function show.now(name, figure)
     figure.shown = true
     if core.show_figure then return core.show_figure(figure) end
-    local text = show.text(name, figure)
-    write(text)
+    show.at_terminal(name, figure)
 end
 
 --- The number of terminal lines of a text that show.text made.
@@ -153,6 +157,8 @@ function show.rest(wanted)
     end
 end
 
-for _, f in ipairs { show.rest, write, show.text, show.now, show.when_ready, arrays_of } do jit.off(f) end
+for _, f in ipairs { show.rest, write, show.text, show.at_terminal, show.now, show.when_ready, arrays_of } do
+    jit.off(f)
+end
 
 return show

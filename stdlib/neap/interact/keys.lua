@@ -1,0 +1,277 @@
+--- keys.lua: np.interact at a terminal: keys choose and change values, the screen shows the controls above the output.
+--
+--     > freq   ────●───────────  2.5       the chosen control
+--       kind   ‹ sin ›
+--       on     [x]
+--     ↑↓ choose   ←→ change   …
+--     (all that a call prints and draws)
+--
+-- The page is drawn from the first row of the terminal, whose former rows scroll away. All keys that have come by the
+-- end of a call lead to one further call. Ctrl-C stops a call, whose place then says so; while no call runs Ctrl-C ends
+-- the interaction with an error, q and Esc end without.
+local core = require "neap.core"
+local console = require "neap.effects.console"
+
+local np = core.np
+local keys = {}
+
+local BAR = 24 -- columns of a slider
+local LARGE = 10 -- steps of the keys for pages
+local ESCAPE_S = 0.05 -- within which the rest of a key's bytes comes
+local HIDE, SHOW, HOME, REST_OF_LINE, REST = "\27[?25l", "\27[?25h", "\27[H", "\27[K", "\27[J"
+local BEGIN, END = "\27[?2026h", "\27[?2026l" -- terminals that can draw all between these at once
+local SAVE, BACK = "\0277", "\0278"
+local NO_PICTURES = "\27_Ga=d,q=2\27\\" -- the protocol of kitty
+
+-- ---- Keys -----------------------------------------------------------------------------------------------------------
+
+local NAMES = { A = "up", B = "down", C = "right", D = "left", H = "home", F = "end", Z = "back",
+                ["5~"] = "page up", ["6~"] = "page down", ["1~"] = "home", ["4~"] = "end", ["7~"] = "home",
+                ["8~"] = "end", ["\9"] = "next", ["\r"] = "enter", ["\n"] = "enter", ["\127"] = "delete",
+                ["\8"] = "delete", ["\21"] = "clear", ["\27"] = "escape" }
+
+--- Takes the first key off a text of bytes: a name, or the character; nil: the rest of the key has not come yet.
+local function first_key(text, is_all)
+    local letter, behind = text:match "^\27[%[O][%d;]*([%a~])()"
+    if letter == "~" then letter = (text:match "^\27%[(%d+)" or "") .. letter end
+    if letter then return NAMES[letter] or "unknown", text:sub(behind) end
+    if text:find "^\27[%[O][%d;]*$" and not is_all or text == "\27" and not is_all then return nil, text end
+    local character = text:match "^[%z\1-\127]" or text:match "^[\194-\244][\128-\191]*" or text:sub(1, 1)
+    return NAMES[character] or character, text:sub(#character + 1)
+end
+
+--- The keys in a text of bytes, a list; and bytes of a key whose rest has not come.
+local function read_keys(text, is_all)
+    local list = {}
+    while text ~= "" do
+        local key, behind = first_key(text, is_all)
+        if not key then break end
+        list[#list + 1], text = key, behind
+    end
+    return list, text
+end
+
+-- ---- Changing values ------------------------------------------------------------------------------------------------
+
+local STEPS = { right = 1, left = -1, ["page up"] = LARGE, ["page down"] = -LARGE, home = -math.huge,
+                ["end"] = math.huge }
+
+local function change_range(control, steps)
+    if steps == math.huge then
+        control:take(control.max)
+    elseif steps == -math.huge then
+        control:take(control.min)
+    else
+        control:move(steps)
+    end
+end
+
+--- Starts or stops a player; at the end it begins anew.
+local function toggle_play(control)
+    if not control.playing and control.value >= control.max then control:take(control.min) end
+    control.playing = not control.playing and console.now()
+end
+
+local function change_text(control, key)
+    if key == "delete" then
+        control:take((control.value:gsub("[%z\1-\127\194-\244][\128-\191]*$", "")))
+    elseif key == "clear" then
+        control:take ""
+    elseif #key == 1 and key:find "^[^%c]" or key:find "^[\194-\244]" then
+        control:take(control.value .. key)
+    end
+end
+
+--- Does what a key means for the chosen control.
+local function change(control, key)
+    local kind, steps = control.kind, STEPS[key]
+    local is_press = key == " " or key == "enter"
+    if kind == "text" then
+        change_text(control, key)
+    elseif kind == "dropdown" then
+        if steps then control:move(steps) end
+    elseif kind == "slider" or kind == "play" then
+        if steps then change_range(control, steps) end
+        if kind == "play" and is_press then toggle_play(control) end
+    elseif kind == "checkbox" then
+        if is_press or steps then control:take(not control.value) end
+    elseif is_press then
+        control:take(control.value + 1)
+    end
+end
+
+--- Moves a player that runs; returns whether the value is another, and the seconds until the next value; nil: none.
+local function advance(control)
+    local interval, before = control.interval / 1000, control.value
+    local steps = math.floor((console.now() - control.playing) / interval)
+    if steps > 0 then
+        control:move(steps)
+        control.playing = control.value < control.max and control.playing + steps * interval or false
+    end
+    local left = control.playing and math.max(control.playing + interval - console.now(), 0) or nil
+    return control.value ~= before, left
+end
+
+--- The same for all players that run.
+local function play(front)
+    local moved, least = false, nil
+    for _, control in pairs(front.view.controls) do
+        if control.playing then
+            local is_moved, left = advance(control)
+            moved, least = moved or is_moved, left and math.min(left, least or left) or least
+        end
+    end
+    return moved, least
+end
+
+-- ---- The page -------------------------------------------------------------------------------------------------------
+
+local function length(text)
+    return select(2, text:gsub("[^\128-\191]", ""))
+end
+
+--- At most so many characters of a text.
+local function cut(text, most)
+    text = text:gsub("%c", " ")
+    if length(text) <= most then return text end
+    local parts = {}
+    for character in text:gmatch "[^\128-\191][\128-\191]*" do
+        if #parts + 1 == most then break end
+        parts[#parts + 1] = character
+    end
+    return table.concat(parts) .. "…"
+end
+
+--- A control as a text of one line.
+local function face(control)
+    local kind, text = control.kind, control:text()
+    if kind == "slider" or kind == "play" then
+        local at = math.floor((control.value - control.min) / (control.max - control.min) * (BAR - 1) + 0.5)
+        local mark = kind == "play" and (control.playing and "▶ " or "❚ ") or ""
+        return mark .. ("─"):rep(at) .. "●" .. ("─"):rep(BAR - 1 - at) .. "  " .. text
+    end
+    if kind == "dropdown" then return "‹ " .. text .. " ›" end
+    if kind == "checkbox" then return control.value and "[x]" or "[ ]" end
+    if kind == "button" then return "( press )  " .. text end
+    return text .. "▏"
+end
+
+local HINTS = { slider = "←→ change", dropdown = "←→ change", checkbox = "Space switches", button = "Space presses",
+                text = "type, Backspace", play = "Space plays, ←→ change" }
+
+--- The lines of the controls, from the top of the terminal.
+local function head(front)
+    local view, lines, wide = front.view, {}, 0
+    local columns = console.window(1)
+    local most = (columns > 0 and columns or 80) - 1
+    for _, key in ipairs(view.keys) do wide = math.max(wide, length(view.controls[key].label or key)) end
+    wide = math.min(wide, math.floor(most / 3))
+    for k, key in ipairs(view.keys) do
+        local control = view.controls[key]
+        local label = cut(control.label or key, wide)
+        local line = (k == front.at and "> " or "  ") .. label .. (" "):rep(wide - length(label) + 2) .. face(control)
+        lines[k] = cut(line, most)
+    end
+    local chosen = view.controls[view.keys[front.at]]
+    local takes_enter = chosen.kind == "button" or chosen.kind == "play"
+    local hints = { HINTS[chosen.kind] }
+    if #view.keys > 1 then table.insert(hints, 1, "↑↓ choose") end
+    if view.manual then hints[#hints + 1] = takes_enter and "r calls" or "Enter calls" end
+    hints[#hints + 1] = chosen.kind == "text" and "Esc ends" or "q ends"
+    lines[#lines + 1] = cut(table.concat(hints, "   "), most)
+    return HIDE .. HOME .. table.concat(lines, REST_OF_LINE .. "\n") .. REST_OF_LINE .. "\n"
+end
+
+--- Draws the controls again, and leaves the output as it is.
+local function draw_head(front)
+    core.keyboard.write(SAVE .. head(front) .. BACK)
+end
+
+--- Draws the controls, and calls the function below.
+local function run(front)
+    local show = package.loaded["neap.plot.show"]
+    local terminal = package.loaded["neap.plot.terminal"]
+    local pictures = terminal and terminal.graphics() == "kitty" and NO_PICTURES or ""
+    core.keyboard.write(BEGIN .. pictures .. head(front) .. REST)
+    local before, margin = core.show_figure, show and show.margin_rows
+    core.show_figure = function(figure) require("neap.plot.show").at_terminal("plot.show", figure) end
+    if show then show.margin_rows = margin + #front.view.keys + 1 end
+    local ok, text = core.keyboard.try(front.view.show, front.view)
+    core.show_figure = before
+    if show then show.margin_rows = margin end
+    if not ok then
+        front.view.show_rest(false)
+        print(text)
+        np.effects_barrier()
+    end
+    core.keyboard.write(END)
+end
+
+-- ---- The interaction ------------------------------------------------------------------------------------------------
+
+--- Does what a key means. Returns "ends", "call", "draw", or nothing.
+local function press(front, key)
+    local view = front.view
+    local control = view.controls[view.keys[front.at]]
+    local is_text = control.kind == "text"
+    if key == "escape" or key == "q" and not is_text then return "ends" end
+    local moved = (key == "down" or key == "next") and 1 or (key == "up" or key == "back") and -1
+    if moved then
+        front.at = (front.at + moved - 1) % #view.keys + 1
+        return "draw"
+    end
+    local takes_enter = control.kind == "button" or control.kind == "play"
+    if view.manual and (key == "enter" and not takes_enter or key == "r" and takes_enter) then return "call" end
+    local value, playing = control.value, control.playing
+    change(control, key)
+    if not rawequal(control.value, value) then return view.manual and "draw" or "call" end
+    if control.playing ~= playing then return "draw" end
+end
+
+--- The same for a list, up to a key that ends: whether to call, to draw, and to end.
+local function press_all(front, list)
+    local what = {}
+    for _, key in ipairs(list) do
+        local meaning = press(front, key)
+        if meaning then what[meaning] = true end
+        if what.ends then break end
+    end
+    return what
+end
+
+--- Takes keys until one ends the interaction.
+local function attend(front)
+    local rest = ""
+    while true do
+        local due, wait = play(front)
+        if due then wait = 0 elseif rest ~= "" then wait = ESCAPE_S end
+        local bytes, again = core.keyboard.read(wait)
+        if not bytes then return end
+        local list, left = read_keys(rest .. bytes, bytes == "")
+        rest = left
+        local what = press_all(front, list)
+        if due or again or what.call then run(front) elseif what.draw then draw_head(front) end
+        if what.ends then return end
+    end
+end
+
+--- Lets the user change the values of a view (neap.interact); returns when that has ended, with a front that is at its
+-- end; nil: there is no terminal.
+function keys.open(view)
+    if core.display or os.getenv "TERM" == "dumb" or not core.keyboard.open(END .. SHOW) then return nil end
+    local front = { view = view, at = 1 }
+    local _, rows = console.window(1)
+    local ok, problem = pcall(function()
+        core.keyboard.write(("\n"):rep(math.max(rows, 1)))
+        run(front)
+        attend(front)
+    end)
+    core.keyboard.close()
+    for _, key in ipairs(view.keys) do view.controls[key].playing = nil end
+    if not ok then error(problem, 0) end
+    return { refresh = function() view.show(view) end, close = function() end }
+end
+
+for _, f in ipairs { play, draw_head, run, attend, keys.open } do jit.off(f, true) end
+
+return keys
