@@ -19,7 +19,8 @@ end
 check.test("plain values", function()
     for controls, printed in pairs {
         ["function(a) f(a) end, {a={0, 10}}"] = "5\n",
-        ["function(a) f(a) end, {a={0, 1}}"] = "1\n",
+        ["function(a) f(a) end, {a={0, 1}}"] = "0.5\n",
+        ["function(a) f(a) end, {a={0, 3}}"] = "2\n",
         ["function(a) f(a) end, {a={0, 1, 0.25}}"] = "0.5\n",
         ["function(a) f(a) end, {a={0, 10, 3}}"] = "6\n",
         ["function(a) f(a) end, {a={0.5, 1.5}}"] = "1\n",
@@ -175,7 +176,7 @@ end
 local ALL = [[
     print 'before'
     view = np.interact(function(a, n, kind, on, name, again) print('called', a, n, kind, on, name, again) end,
-        {a={0, 1, 0.01}, n={1, 30, value=2}, kind={'sin', 'cos', 'tan'}, on=true, name='x',
+        {a={0, 1}, n={1, 30, value=2}, kind={'sin', 'cos', 'tan'}, on=true, name='x',
          again=np.widgets.button{label='new data'}})
     print('ended', view)
 ]]

@@ -189,16 +189,14 @@ end
 
 --- Draws the controls, and calls the function below.
 local function run(front)
-    local show = package.loaded["neap.plot.show"]
     local terminal = package.loaded["neap.plot.terminal"]
     local pictures = terminal and terminal.graphics() == "kitty" and NO_PICTURES or ""
     core.keyboard.write(BEGIN .. pictures .. head(front) .. REST)
-    local before, margin = core.show_figure, show and show.margin_rows
+    local before = core.show_figure
     core.show_figure = function(figure) require("neap.plot.show").at_terminal("plot.show", figure) end
-    if show then show.margin_rows = margin + #front.view.keys + 1 end
+    core.rows_taken = #front.view.keys + 1
     local ok, text = core.keyboard.try(front.view.show, front.view)
-    core.show_figure = before
-    if show then show.margin_rows = margin end
+    core.show_figure, core.rows_taken = before, nil
     if not ok then
         front.view.show_rest(false)
         print(text)

@@ -26,7 +26,7 @@ local function make_range(kind, min, max, o)
     if min >= max then raise(name, "min must be less than max, got %.14g and %.14g", min, max) end
     local whole = min % 1 == 0 and max % 1 == 0 and math.abs(min) < EXACT and math.abs(max) < EXACT
     local step = o.step
-    if step == nil then step = (whole or kind == "play") and 1 or (max - min) / 100 end
+    if step == nil then step = (whole and max - min > 1 or kind == "play") and 1 or (max - min) / 100 end
     step = check_number(name, nil, "step", step)
     if step <= 0 or step > max - min then
         raise(name, "option 'step' must be from above 0 to max - min, got %.14g", step)
@@ -79,8 +79,8 @@ local label_options = { label = true }
 
 local widgets = {}
 
---- np.widgets.slider(min, max, {step=…, value=…, label=…}) -> control: a number from min to max for np.interact. With
--- integers the step is 1, and all values are integers; else the step is a hundredth of the range.
+--- np.widgets.slider(min, max, {step=…, value=…, label=…}) -> control: a number from min to max for np.interact. The
+-- step is 1 between integers that lie more than 1 apart, else a hundredth of the range.
 --- step: the distance of two values, above 0
 --- value: at the beginning; default: the middle
 --- label: the text beside the control; default: the argument's name

@@ -11,11 +11,17 @@ local figures = require "neap.plot.figure"
 local terminal = require "neap.plot.terminal"
 
 local np, C = core.np, core.C
--- margin_rows: of the terminal stay free, for the prompt
-local show = { margin_rows = 2 }
+local show = {}
+
+local MARGIN_ROWS = 2 -- of the terminal stay free, for the prompt
 
 local function write(text)
     output.emit(C.NEAP_EFFECT_PRINT, C.NEAP_STDOUT, { text }, 1)
+end
+
+--- Rows of the terminal that stay free. core.rows_taken: those that others need besides (neap.interact.keys).
+local function margin()
+    return MARGIN_ROWS + (core.rows_taken or 0)
 end
 
 --- The figure's pixels, fewer where the terminal has not so many; and their scale.
@@ -23,7 +29,7 @@ local function fit(figure)
     local columns, rows, cell_width, cell_height = terminal.size()
     local width, height, scale = figures.pixels(figure)
     if not columns then return width, height, scale end
-    local part = math.min(1, columns * cell_width / width, math.max(rows - show.margin_rows, 4) * cell_height / height)
+    local part = math.min(1, columns * cell_width / width, math.max(rows - margin(), 4) * cell_height / height)
     return math.floor(width * part), math.floor(height * part), scale * math.max(part, 0.5)
 end
 
@@ -33,7 +39,7 @@ local function fit_cells(figure)
     columns, rows = columns or 80, rows or 24
     local width, height = figures.pixels(figure)
     local wide = math.max(math.min(columns - 1, math.floor(width / 8), 200), 20)
-    local high = math.max(math.min(rows - show.margin_rows, math.floor(wide * height / width * 0.45)), 10)
+    local high = math.max(math.min(rows - margin(), math.floor(wide * height / width * 0.45)), 10)
     return wide, high
 end
 
