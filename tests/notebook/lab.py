@@ -1,6 +1,7 @@
 """A notebook in JupyterLab, as a reader has it: a headless Chromium opens the page, types, presses keys, and looks at
 what the page shows. NEAP_LAB_SCREENSHOT names a file for a picture of the page at the end.
 """
+import base64
 import json
 import os
 import pathlib
@@ -11,6 +12,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.parse
 
 import counted
 from playwright.sync_api import sync_playwright
@@ -22,6 +24,8 @@ CELLS = {
     "table": "np.table{name={'Ada', 'Grace'}, born={1815, 1906}}",
     "svg": "np.plot.line({1, 4, 9, 16}, {label='squares'}):title('in the page')",
     "png": "np.display{['image/png'] = np.plot.bar({'a', 'b'}, {3, 5}):png(60)}",
+    "interact": "np.interact(function(n, name) print('n is', n) np.plot.line(np.arange(n)):title(name) end,"
+                " {n={2, 50, value=9}, name='a name'})",
     "error": "np.ones(2) + np.ones(3)",
     "loop": "kept = 'before' print 'runs' while true do end",
     "after": "print('again', kept)",
@@ -37,6 +41,14 @@ def notebook():
              for name, code in CELLS.items()]
     kernel = {"name": "neap", "display_name": "neap", "language": "lua"}
     return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+
+
+def picture_text(source):
+    """The text of a picture's file, which a page has as its address."""
+    head, comma, data = source.partition(",")
+    if not comma or not head.startswith("data:"):
+        return source
+    return base64.b64decode(data).decode() if head.endswith("base64") else urllib.parse.unquote(data)
 
 
 class Server:
@@ -97,7 +109,7 @@ class Lab(unittest.TestCase):
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium has none for root
         cls.browser = cls.player.chromium.launch(executable_path=CHROMIUM, args=sandbox, timeout=TIMEOUT * 1000)
         cls.addClassCleanup(cls.browser.close)
-        cls.page = cls.browser.new_page(viewport={"width": 1100, "height": 1500})
+        cls.page = cls.browser.new_page(viewport={"width": 1100, "height": 2200})
         cls.page.set_default_timeout(TIMEOUT * 1000)
         cls.page.goto(cls.server.address(), timeout=TIMEOUT * 1000)
         cls.status("Idle")
@@ -128,6 +140,7 @@ class Lab(unittest.TestCase):
         table = self.finished("table").locator("table")
         self.assertIn("Grace", table.inner_text())
         self.check_pictures()
+        self.check_interaction()
         error = self.finished("error")
         self.assertIn("np.add", error.inner_text())
         self.assertGreater(error.locator(".ansi-red-fg").count(), 0)
@@ -146,6 +159,42 @@ class Lab(unittest.TestCase):
             box = picture.bounding_box()
             self.assertGreater(box["width"], 100, name)
             self.assertGreater(box["height"], 100, name)
+
+    def check_interaction(self):
+        """A slider that is drawn along by the mouse, and by keys, and a text that is typed: the picture is another."""
+        outputs = self.finished("interact")
+        output = outputs.locator(".jupyter-widgets-output-area, .jp-OutputArea").last
+        output.locator(":text('n is\t9')").wait_for()
+
+        def picture():
+            return output.locator("img, svg").first.evaluate("e => e.src || e.outerHTML")
+
+        first = picture()
+        slider = outputs.locator(".noUi-handle").first
+        box = slider.bounding_box()
+        self.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        self.page.mouse.down()
+        for step in range(1, 31):
+            self.page.mouse.move(box["x"] + box["width"] / 2 + 2 * step, box["y"] + box["height"] / 2)
+        self.page.mouse.up()
+        readout = outputs.locator(".widget-readout").first
+        output.locator(":text('n is\t9')").wait_for(state="detached")
+        number = readout.inner_text()
+        self.assertGreater(int(number), 15)
+        output.locator(f":text('n is\t{number}')").wait_for()
+        second = picture()
+        self.assertNotEqual(first, second)
+        slider.press("ArrowRight")
+        output.locator(f":text('n is\t{int(number) + 1}')").wait_for()
+        outputs.locator("input[type=text]").fill("another name")
+        self.page.wait_for_timeout(100)
+        outputs.locator("input[type=text]").press("Enter")
+        deadline = time.monotonic() + TIMEOUT
+        while "another name" not in picture_text(picture()):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)
+        if "NEAP_LAB_SCREENSHOT" in os.environ:
+            self.cell("interact").screenshot(path=os.environ["NEAP_LAB_SCREENSHOT"].replace(".png", "-interact.png"))
 
     def check_completion(self):
         """Tab behind `np.lins` offers one name, which Enter takes; Tab behind `np.io.` lists what there is."""
