@@ -3,9 +3,10 @@
 --     comm:send, comm:close ─▶ comm_open, comm_msg, comm_close ─▶ front end
 --     front end ─▶ comm_msg ─▶ comm.on_message(data) … later(f) ─▶ f(), once no further comm_msg waits
 --
--- What a message changes is noted at once. What follows from changes, such as a call of the user's function, is given
--- to `later`: many messages that came while nobody could take them lead to one call, which sees the last value of each
--- object. A line that a front end opens goes to who has taken the target (`targets`), or is closed.
+-- What a message changes is noted at once, again where an interrupt has stopped that. What follows from changes, such
+-- as a call of the user's function, is given to `later`: many messages that came while nobody could take them lead to
+-- one call, which sees the last value of each object. A line that a front end opens goes to who has taken the target
+-- (`targets`), or is closed.
 --
 -- The library gets all of this as core.comms; without a notebook there is none.
 local core = require "neap.core"
@@ -116,7 +117,7 @@ end
 
 local function take_message(request, content, loop)
     local comm = begin(request, content)
-    if comm and comm.on_message and is_object(content.data) then comm.on_message(content.data) end
+    if comm and comm.on_message and is_object(content.data) then loop.undisturbed(comm.on_message, content.data) end
     run_due(loop)
 end
 

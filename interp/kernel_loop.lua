@@ -55,6 +55,8 @@ local function undisturbed(f, ...)
     end
 end
 
+loop.undisturbed = undisturbed
+
 -- ---- One request ----------------------------------------------------------------------------------------------------
 
 --- A JSON object of a request as a table; complains about what is none.

@@ -35,6 +35,7 @@ local skipped = { ["np.printf"] = true, ["np.debug.print"] = true, ["np.debug.me
                   ["np.debug.limits"] = true, ["np.debug.hold"] = true, ["np.debug.kernels"] = true,
                   ["np.debug.nans"] = true, ["np.debug.jit"] = true, ["np.fromiter"] = true,
                   ["np.breakpoint"] = true, ["np.profile.start"] = true }
+                  ["np.breakpoint"] = true, ["np.interact"] = true }
 
 -- What the help knows, every public function, and every method of arrays; not the helpers of the library's own files.
 local targets = {}

@@ -251,6 +251,23 @@ class Errors(WithWidgets):
             self.interrupt_update(self.by_message)
         self.check_alive()
 
+    def test_interrupts_at_any_moment(self):
+        """Wherever an interrupt comes, the next change leads to a call that shows what it should."""
+        self.cell("view = np.interact(function(a) print('a', a) return np.array(2 * a) end, {a={0, 1000}})")
+        (slider,) = self.front.of("IntSlider")
+        draw = random.Random(int(os.environ.get("NEAP_TEST_SEED", 1)))
+        for k in range(60):
+            request = self.message(slider, {"method": "update", "state": {"value": 2 * k}, "buffer_paths": []})
+            time.sleep(draw.uniform(0, 0.006))
+            self.km.interrupt_kernel()
+            self.take_all(request)
+            self.change(slider, value=2 * k + 1)
+            if "interrupted" not in self.shown():  # which may have come behind the first call
+                self.assertEqual(self.shown(), f"a\t{2 * k + 1}\n{4 * k + 2}.0  f32")
+        self.change(slider, value=999)
+        self.assertEqual(self.shown(), "a\t999\n1998.0  f32")
+        self.check_alive()
+
     def test_questions_are_refused(self):
         self.cell("view = np.interact(function(on) if not on then np.input '?' end end, {on=true})")
         self.change(self.front.of("Checkbox")[0], value=False)

@@ -81,22 +81,22 @@ local function state_of(control)
 end
 
 --- Takes a change of a front end. A value that the control cannot have is put back in the front end.
-local function take(front, control, model, changed)
-    local before = control.value
+local function take(front, key, model, changed)
+    local control = front.view.controls[key]
     if control.kind == "dropdown" then
         control:choose((changed.index or -1) + 1)
     elseif changed.value ~= nil then
         control:take(changed.value)
     end
     model:update(state_of(control))
-    if not rawequal(control.value, before) and not front.manual then core.comms.later(front.run) end
+    if not rawequal(control.value, front.view.values[key]) and not front.manual then core.comms.later(front.run) end
 end
 
 --- Makes the models of a control; returns the model to be shown.
 local function add_control(front, key, control)
     local shown, model = makers[control.kind](control, { description = control.label or key })
     front.models[key] = model
-    function model.on_change(changed) take(front, control, model, changed) end
+    function model.on_change(changed) take(front, key, model, changed) end
     function model.on_custom(content)
         if control.kind ~= "button" or content.event ~= "click" then return end
         control:take(control.value + 1)
@@ -108,10 +108,8 @@ end
 -- ---- Calls ----------------------------------------------------------------------------------------------------------
 
 --- Calls the user's function, with the output area for all output.
-local function run(front, first)
-    if front.closed or front.running then return end
+local function call(front, first)
     local comms, output = core.comms, front.output
-    front.running = true
     output:update { msg_id = comms.parent() }
     if not first then comms.clear(true) end
     local before = comms.made()
@@ -122,7 +120,15 @@ local function run(front, first)
     end
     if not first and comms.made() == before then comms.clear(false) end
     output:update { msg_id = "" }
+end
+
+--- The same, unless the function itself has led to this call. An interrupt may come at any place.
+local function run(front, first)
+    if front.closed or front.running then return end
+    front.running = true
+    local ok, problem = pcall(call, front, first)
     front.running = false
+    if not ok then error(problem, 0) end
 end
 
 -- ---- The front ------------------------------------------------------------------------------------------------------
@@ -171,6 +177,6 @@ function Front:close()
     self.box:close()
 end
 
-for _, f in ipairs { add_control, take, run, notebook.open, Front.refresh, Front.close } do jit.off(f, true) end
+for _, f in ipairs { add_control, take, call, run, notebook.open, Front.refresh, Front.close } do jit.off(f, true) end
 
 return notebook
