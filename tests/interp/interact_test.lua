@@ -6,55 +6,60 @@ local screen = require "tests.lib.screen"
 
 -- ---- Without a terminal ---------------------------------------------------------------------------------------------
 
---- What a script prints that has `seen` called once, with the values of these controls.
-local function values(controls)
+--- Checks, in one script, what is printed by calls of np.interact with these arguments: pairs of arguments and text.
+-- f prints, seen prints a table of values.
+local function values(list)
+    local parts, expected = {}, {}
+    for k, pair in ipairs(list) do
+        parts[k], expected[k] = ("np.interact(%s)"):format(pair[1]), pair[2]
+    end
     local status, out = process.run_neap {
-        "-e", "local function f(...) print(...) end local function seen(v) for k, x in pairs(v) do print(k, x) end end "
-            .. "np.interact(" .. controls .. ")"
+        "-e", "local f = print local function seen(v) for k, x in pairs(v) do print(k, x) end end "
+            .. table.concat(parts, " print '--' ")
     }
-    check.equal(status, 0, controls)
-    return out
+    check.equal(status, 0)
+    check.equal(out, table.concat(expected, "--\n"))
 end
 
 check.test("plain values", function()
-    for controls, printed in pairs {
-        ["function(a) f(a) end, {a={0, 10}}"] = "5\n",
-        ["function(a) f(a) end, {a={0, 1}}"] = "0.5\n",
-        ["function(a) f(a) end, {a={0, 3}}"] = "2\n",
-        ["function(a) f(a) end, {a={0, 1, 0.25}}"] = "0.5\n",
-        ["function(a) f(a) end, {a={0, 10, 3}}"] = "6\n",
-        ["function(a) f(a) end, {a={0.5, 1.5}}"] = "1\n",
-        ["function(a) f(a) end, {a={0, 10, value=2}}"] = "2\n",
-        ["function(a) f(a) end, {a={0, 1, value=0.3}}"] = "0.3\n",
-        ["function(a) f(a) end, {a=4}"] = "4\n",
-        ["function(a) f(a) end, {a=-2.5}"] = "-2.5\n",
-        ["function(a) f(a) end, {a=0}"] = "0\n",
-        ["function(a) f(a) end, {a=3LL}"] = "3\n",
-        ["function(a) f(a) end, {a=true}"] = "true\n",
-        ["function(a) f(a) end, {a='word'}"] = "word\n",
-        ["function(a) f(a) end, {a={'sin', 'cos'}}"] = "sin\n",
-        ["function(a) f(a) end, {a={1, 2, 3, 4}}"] = "1\n",
-        ["function(a) f(a) end, {a={true, false}}"] = "true\n",
-        ["function(a) f(a(9)) end, {a={root=math.sqrt, sine=math.sin}}"] = "3\n",
-        ["function(a) f(a) end, {a=np.widgets.slider(0, 1, {step=0.1, value=0.2, label='l'})}"] = "0.2\n",
-        ["function(a) f(a) end, {a=np.widgets.play(3, 9)}"] = "3\n",
-        ["function(a) f(a) end, {a=np.widgets.dropdown({1, 2, 4}, {value=4})}"] = "4\n",
-        ["function(a) f(a) end, {a=np.widgets.checkbox(false)}"] = "false\n",
-        ["function(a) f(a) end, {a=np.widgets.text('')}"] = "\n",
-        ["function(a) f(a) end, {a=np.widgets.button{label='l'}}"] = "0\n",
-    } do
-        check.equal(values(controls), printed, controls)
-    end
+    values {
+        { "function(a) f(a) end, {a={0, 10}}", "5\n" },
+        { "function(a) f(a) end, {a={0, 1}}", "0.5\n" },
+        { "function(a) f(a) end, {a={0, 3}}", "2\n" },
+        { "function(a) f(a) end, {a={0, 1, 0.25}}", "0.5\n" },
+        { "function(a) f(a) end, {a={0, 10, 3}}", "6\n" },
+        { "function(a) f(a) end, {a={0.5, 1.5}}", "1\n" },
+        { "function(a) f(a) end, {a={0, 10, value=2}}", "2\n" },
+        { "function(a) f(a) end, {a={0, 1, value=0.3}}", "0.3\n" },
+        { "function(a) f(a) end, {a=4}", "4\n" },
+        { "function(a) f(a) end, {a=-2.5}", "-2.5\n" },
+        { "function(a) f(a) end, {a=0}", "0\n" },
+        { "function(a) f(a) end, {a=3LL}", "3\n" },
+        { "function(a) f(a) end, {a=true}", "true\n" },
+        { "function(a) f(a) end, {a='word'}", "word\n" },
+        { "function(a) f(a) end, {a={'sin', 'cos'}}", "sin\n" },
+        { "function(a) f(a) end, {a={1, 2, 3, 4}}", "1\n" },
+        { "function(a) f(a) end, {a={true, false}}", "true\n" },
+        { "function(a) f(a(9)) end, {a={root=math.sqrt, sine=math.sin}}", "3\n" },
+        { "function(a) f(a) end, {a=np.widgets.slider(0, 1, {step=0.1, value=0.2, label='l'})}", "0.2\n" },
+        { "function(a) f(a) end, {a=np.widgets.play(3, 9)}", "3\n" },
+        { "function(a) f(a) end, {a=np.widgets.dropdown({1, 2, 4}, {value=4})}", "4\n" },
+        { "function(a) f(a) end, {a=np.widgets.checkbox(false)}", "false\n" },
+        { "function(a) f(a) end, {a=np.widgets.text('')}", "\n" },
+        { "function(a) f(a) end, {a=np.widgets.button{label='l'}}", "0\n" },
+    }
 end)
 
 check.test("how the function takes its values", function()
-    check.equal(values "function(b, a) f(a, b) end, {a=true, b='x'}", "true\tx\n")
-    check.equal(values "function(v) f(v.a, v.b) end, {a=true, b='x'}", "true\tx\n")
-    check.equal(values "seen, {a=true}", "a\ttrue\n")
-    check.equal(values "function(...) f((...).a) end, {a=true}", "true\n")
-    check.equal(values "function(v) f(v) end, {v=true}", "true\n")
-    check.equal(values "setmetatable({}, {__call=function(_, v) f(v.a) end}), {a=true}", "true\n")
-    check.equal(values "np.jit(function(v) return v.a * 2 end), {a={0, 4}}", "4.0\n")
+    values {
+        { "function(b, a) f(a, b) end, {a=true, b='x'}", "true\tx\n" },
+        { "function(v) f(v.a, v.b) end, {a=true, b='x'}", "true\tx\n" },
+        { "seen, {a=true}", "a\ttrue\n" },
+        { "function(...) f((...).a) end, {a=true}", "true\n" },
+        { "function(v) f(v) end, {v=true}", "true\n" },
+        { "setmetatable({}, {__call=function(_, v) f(v.a) end}), {a=true}", "true\n" },
+        { "np.jit(function(v) return v.a * 2 end), {a={0, 4}}", "4.0\n" },
+    }
 end)
 
 check.test("a call is told once, with its values", function()
