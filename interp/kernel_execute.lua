@@ -131,6 +131,14 @@ local function count_cell()
     return number
 end
 
+--- Tells of the cell, and runs it: an interrupt that stops the telling is the cell's, too.
+local function tell_and_run(code)
+    if not cell.silent then
+        messages.publish(cell.request, "execute_input", { code = code, execution_count = cell.before + 1 })
+    end
+    return run_code(code)
+end
+
 local function run_cell(request, content, loop)
     local code, silent = content.code, content.silent == true
     if type(code) ~= "string" then error("execute_request: its code is no text", 0) end
@@ -138,10 +146,7 @@ local function run_cell(request, content, loop)
     cell = { request = request, code = code, before = results.count, silent = silent, payload = {},
              keep = not silent and content.store_history ~= false }
     input.open(request, content.allow_stdin ~= false)
-    if not silent then
-        messages.publish(request, "execute_input", { code = code, execution_count = cell.before + 1 })
-    end
-    local ok, text, interrupted = system.try(run_code, code)
+    local ok, text, interrupted = system.try(tell_and_run, code)
     local reply = { status = "ok", payload = cell.payload, user_expressions = json.object }
     if ok then
         reply.user_expressions = evaluate(content.user_expressions)
@@ -218,7 +223,8 @@ function execute.install(handlers, loop)
     finish_before_exit()
 end
 
-local unjitted = { present, show_display, show_figure, update_figure, run_code, evaluate, run_cell, answer_last }
+local unjitted = { present, show_display, show_figure, update_figure, run_code, tell_and_run, evaluate, run_cell,
+                   answer_last }
 for _, f in ipairs(unjitted) do jit.off(f, true) end
 
 return execute

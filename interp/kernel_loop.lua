@@ -112,10 +112,11 @@ local function handle(taken)
         system.interrupt() -- the cell
     end
     if handler then
-        local ok, content = system.try(handler, request, taken.content, taken)
+        local ok, content, interrupted = system.try(handler, request, taken.content, taken)
         if not ok then
-            channels.complain(("%s: %s"):format(taken.type, content))
-            content = { status = "error", ename = "Error", evalue = content, traceback = { content } }
+            if not interrupted then channels.complain(("%s: %s"):format(taken.type, content)) end
+            content = undisturbed(messages.error_parts, content, interrupted)
+            content.status = "error"
         end
         if content then
             channels.flush()

@@ -120,14 +120,14 @@ typedef struct lazy_call { /* what a LAZY_CALL function gets */
     const lazy_tensor *out; /* contiguous */
     const int64_t *attrs;
     void *prepared; /* what the backend that runs it has made of it; NULL: nothing */
-    void *kept;     /* by a CPU, what its lazy_kept has made; NULL: nothing */
+    void *kept;     /* on a CPU, the form of an operand (lazy_kept); NULL: none */
 } lazy_call;
 
-/* What a call makes of an operand, such as a matrix in the layout of a library, and can use again in each run in which
- * that operand holds the same. */
+/* A call's own form of an operand, such as a matrix in the layout of a library: for each run in which the operand holds
+ * the same. */
 typedef struct lazy_kept {
     int operand;
-    /* For calls like this one, whose tensors are without data, and the bytes that it takes. NULL: nothing. OWNED */
+    /* For calls with these tensors, without data; sets the bytes of the form. NULL: there is none. OWNED */
     void *(*open)(const lazy_call *call, size_t *bytes);
     void (*close)(void *kept);
 } lazy_kept;
@@ -328,7 +328,7 @@ typedef struct lazy_op {
     /* LAZY_CALL: as launches on a GPU: fills in the plan (lazy/vm/gpu_calls.h). Returns why it cannot, a clause, or
      * NULL. NULL: there is no code for GPUs. */
     const char *(*gpu)(const lazy_call *call, struct vm_gpu_call *plan);
-    /* LAZY_CALL: what runs on a CPU can keep of an operand. NULL: nothing. */
+    /* LAZY_CALL: the form of an operand to keep on a CPU. NULL: none. */
     const lazy_kept *keeps;
     /* LAZY_CALL: what else does the work where a loop's turns are machine code. false, or NULL: they call it. */
     bool (*intrinsic)(const lazy_call *call, lazy_intrinsic *out);

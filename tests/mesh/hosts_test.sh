@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # hosts_test.sh (release build only; starts first): training by four hosts, each with a process, over TCP: the losses
-# are those of one process. A host dies, is cut off, or stops, a process of it stops: all others name process, host and line
-# within NEAP_COMM_TIMEOUT and end, and two hosts go on from the last checkpoint with the same losses. A host that is
-# slow, or cut off for a moment, changes nothing.
+# are those of one process. A host dies, is cut off, or stops, a process of it stops: all others name process, host and
+# line within NEAP_COMM_TIMEOUT and end, and two hosts go on from the last checkpoint with the same losses. A host that
+# is slow, or cut off for a moment, changes nothing.
 #
 # It waits for minutes, so it wants `tools/test --long`, and what tests/lib/hosts.sh needs.
 set -u

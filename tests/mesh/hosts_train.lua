@@ -1,5 +1,5 @@
---- hosts_train.lua: what hosts_test.sh runs on several hosts: trains a line, data-parallel, and saves a checkpoint after
--- each step; goes on from the checkpoint if there is one.
+--- hosts_train.lua: what hosts_test.sh runs on several hosts: trains a line, data-parallel, and saves a checkpoint
+-- after each step; goes on from the checkpoint if there is one.
 --
 --     neap tests/mesh/hosts_train.lua FOLDER STEPS [PAUSE]
 --

@@ -191,8 +191,8 @@ local function merge_parts(folder, tag, own)
     for process = 1, C.neap_process_count() - 1 do
         local part = folder .. "/" .. part_name(data_name(tag, process))
         if not files.size(part) then
-            wrong("process %d has written, and nothing of it is in '%s' of process 0: all hosts have to share the folder",
-                  process, folder)
+            wrong("process %d has written, and nothing of it is in '%s' of process 0: all hosts have to share the "
+                  .. "folder", process, folder)
         end
         local other = manifest.read_json(part)
         listed[process + 1] = other.file
