@@ -9,7 +9,7 @@ local x = np.linspace(0, 10, 200)
 local gx = np.linspace(-3, 3, 60)
 local height = np.outer(np.exp(-(gx * gx) / 2), np.sin(gx * 2))
 
-local fig, ax = np.plot.subplots(3, 4, { figsize = { 16, 10.5 }, dpi = 75 })
+local fig, ax = np.plot.subplots(4, 4, { figsize = { 16, 14 }, dpi = 75 })
 
 ax[1][1]:line(x, np.sin(x), { label = "sin" }):line(x, np.cos(x), "--", { label = "cos" }):grid():title "line"
 ax[1][2]:scatter(normal(1, { 300 }), normal(2, { 300 }), { c = normal(3, { 300 }), alpha = 0.7,
@@ -30,6 +30,14 @@ ax[3][2]:surface(gx, gx, height):title "surface"
 ax[3][3]:step({ 1, 3, 2, 4, 3, 5 }, { where = "mid" }):line({ 1, 3, 2, 4, 3, 5 }, "o", { alpha = 0.5 }):title "step"
 local t = np.linspace(0, 20, 300)
 ax[3][4]:scatter3d(np.cos(t), np.sin(t), t, { c = t, s = 12 }):title "scatter3d"
+ax[4][1]:bar({ "a", "b", "c" }, { 3, 5, 4 }, { yerr = { 0.4, 0.8, 0.3 }, capsize = 4, color = "C2" }):title "bar, yerr"
+ax[4][2]:violinplot(normal(7, { 600 }) * (1 + np.arange(600) % 3), { by = np.arange(600) % 3, showmedians = true })
+        :title "violinplot"
+ax[4][3]:pie({ 3, 5, 2 }, { labels = { "frogs", "hogs", "newts" }, autopct = "%.0f%%", startangle = 90,
+                            explode = { 0, 0.1, 0 } }):title "pie"
+local qx = np.linspace(-2, 2, 11)
+local across, up = np.meshgrid(qx, qx)
+ax[4][4]:quiver(qx, qx, -up, across, { c = np.hypot(across, up), pivot = "mid", colorbar = true }):title "quiver"
 fig:suptitle "np.plot"
 fig:save(path)
 print("wrote " .. path)

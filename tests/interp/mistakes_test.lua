@@ -375,7 +375,7 @@ local MISTAKES = {
       "np.random.uniform: takes 3 arguments, got also the number 10; options have names: "
       .. "{minval=…, maxval=…, dtype=…}" },
     { "np.plot.boxplot({{1, 2}}, {labels={'a'}})",
-      "np.plot.boxplot: unknown option 'labels' (options: alpha, color, label, linewidth, orientation, positions, "
+      "np.plot.boxplot: unknown option 'labels' (options: alpha, by, color, label, linewidth, orientation, positions, "
       .. "showfliers, tick_labels, whis, widths); here it is tick_labels" },
     { "np.nn.mse(x:reshape(-1, 1), x)",
       "warning: np.nn.mse: shapes (3, 1) and (3,) broadcast to 9 differences; x:reshape(y.shape) makes them one",

@@ -1,7 +1,7 @@
 --- cells.lua: a figure as lines of characters in colour, for terminals without graphics.
 --
--- gnuplot draws each axes twice: by its terminal "dumb" as plain characters, of which the frame and what is around it
--- (ticks, titles, the legend) are kept, and as a small PNG of the data alone, 2 x 4 pixels for each character inside
+-- gnuplot draws each axes twice: by its terminal "dumb" as plain characters, without the data (the frame, what is
+-- around it, and texts in it), and as a small PNG of the data alone, 2 x 4 pixels for each character inside
 -- the frame. A character there becomes a pattern of dots (braille) in the colour of its pixels; one that pixels fill
 -- becomes two half blocks. Without libpng, and for what has three dimensions, the plain characters stay.
 local bit = require "bit"
@@ -105,6 +105,14 @@ local function cell_of(at, r, c)
     return { "▀", mean(upper), mean(lower) }
 end
 
+--- The same with a letter of a text on it.
+local function with_letter(cell, letter)
+    if not cell or not cell[3] then return { letter, letter = true } end
+    local paper = mean { cell[2] or cell[3], cell[3] }
+    local dark = paper[1] * 0.299 + paper[2] * 0.587 + paper[3] * 0.114 < 128
+    return { letter, dark and { 255, 255, 255 } or { 60, 60, 60 }, paper, letter = true }
+end
+
 -- ---- Colours --------------------------------------------------------------------------------------------------------
 
 --- Numbers of the 256 colours that terminals without all colours have.
@@ -132,7 +140,8 @@ local function lines_of(grid, painted, colors)
                 now = sequence(cell[2], 38, colors == "all") .. ";" .. sequence(cell[3], 48, colors == "all")
             end
             if now ~= last then parts[#parts + 1], last = "\27[" .. now .. "m", now end
-            parts[#parts + 1] = cell and (cell[3] and colors == "none" and "█" or cell[1]) or row[c]
+            local filled = cell and cell[3] and colors == "none" and not cell.letter
+            parts[#parts + 1] = filled and "█" or cell and cell[1] or row[c]
         end
         if last ~= "39;49" then parts[#parts + 1] = "\27[39;49m" end
         lines[r] = table.concat(parts)
@@ -168,6 +177,22 @@ local function legend_line(axes, width, colors)
     return (" "):rep(math.max(math.floor((width - count) / 2), 0)) .. table.concat(parts, "   ")
 end
 
+--- Writes the frame into a grid of characters, or blanks where it is hidden.
+local function draw_frame(grid, top, left, bottom, right, hidden)
+    local function put(r, c, line)
+        if not hidden then grid[r][c] = line elseif (grid[r][c] or ""):find "^[-+|]$" then grid[r][c] = " " end
+    end
+    for r = top, bottom do
+        put(r, left, "│")
+        put(r, right, "│")
+    end
+    for _, r in ipairs { top, bottom } do
+        for c = left, right do put(r, c, "─") end
+    end
+    if hidden then return end
+    grid[top][left], grid[top][right], grid[bottom][left], grid[bottom][right] = "┌", "┐", "└", "┘"
+end
+
 --- The characters of axes inside their frame, drawn from pixels; false: they cannot be.
 local function paint(name, axes, grid, painted)
     local top, left, bottom, right = frame_of(grid)
@@ -185,13 +210,12 @@ local function paint(name, axes, grid, painted)
         local row = grid[top + r]
         painted[top + r] = {}
         for c = 1, wide do
+            local letter, cell = row[left + c], cell_of(at, r - 1, c - 1)
+            painted[top + r][left + c] = letter and letter ~= " " and with_letter(cell, letter) or cell
             row[left + c] = " "
-            painted[top + r][left + c] = cell_of(at, r - 1, c - 1)
         end
-        row[left], row[right] = "│", "│"
     end
-    for c = left, right do grid[top][c], grid[bottom][c] = "─", "─" end
-    grid[top][left], grid[top][right], grid[bottom][left], grid[bottom][right] = "┌", "┐", "└", "┘"
+    draw_frame(grid, top, left, bottom, right, axes.hidden)
     return true
 end
 
@@ -203,7 +227,9 @@ local function axes_lines(name, axes, width, height, colors)
     local plain = draw.script(name, script.of_axes(axes, 4 * width, 8 * height, 1, "frame"), "dumb", width, height, 1)
     local grid, painted = grid_of(plain), {}
     while #grid > 1 and not table.concat(grid[1]):find "%S" do table.remove(grid, 1) end
-    paint(name, axes, grid, painted)
+    if not paint(name, axes, grid, painted) and not axes.solid then -- all by gnuplot
+        grid = grid_of(draw.script(name, script.of_axes(axes, 4 * width, 8 * height, 1), "dumb", width, height, 1))
+    end
     local lines = lines_of(grid, painted, colors)
     if label then table.insert(lines, 1, label) end -- which gnuplot leaves out where it is longer than the margin
     if legend then table.insert(lines, 1, legend) end

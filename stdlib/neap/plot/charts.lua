@@ -7,83 +7,14 @@
 local core = require "neap.core"
 local columns = require "neap.plot.columns"
 local figures = require "neap.plot.figure"
+local looks = require "neap.plot.looks"
+local names = require "neap.plot.names"
 local styles = require "neap.plot.styles"
 
 local np = core.np
 local is_array, raise, bad_argument = core.is_array, core.raise, core.bad_argument
+local number, look, add, color_scale = looks.number, looks.look, looks.add, looks.color_scale
 local charts = {}
-
--- ---- Options --------------------------------------------------------------------------------------------------------
-
-local function number(name, what, value, default, least, most)
-    if value == nil then return default end
-    if type(value) ~= "number" or not (value >= least and value <= most) then
-        bad_argument(name, nil, what, ("a number from %g to %g"):format(least, most), value)
-    end
-    return value
-end
-
---- Options of all charts: { color, alpha, linewidth, label } of a new layer.
-local function look(axes, name, kind, o, given_color)
-    local color = o.color ~= nil and o.color or given_color
-    local layer = { kind = kind, data = {}, alpha = number(name, "alpha", o.alpha, 1, 0, 1),
-                    linewidth = number(name, "linewidth", o.linewidth, 1.5, 0, 100) }
-    if color ~= nil then
-        layer.color = styles.color(name, "color", color)
-    else
-        layer.color = styles.cycled(axes.cycle)
-        axes.cycle = axes.cycle + 1
-    end
-    if o.label ~= nil then layer.label = figures.text(name, nil, "label", o.label) end
-    return layer
-end
-
-local function copied(options)
-    local mine = {}
-    for key, value in pairs(options) do mine[key] = value end
-    return mine
-end
-
-local function add(axes, layer)
-    axes.layers[#axes.layers + 1] = layer
-end
-
---- The places of an argument along x or y of the axes: numbers, or names. A name is at the place that the axes have
--- given it; new ones come behind those that are there, from 0.
-local function places(axes, name, position, which, what, value)
-    if not columns.are_names(name, what, value) then return columns.array(name, position, what, value) end
-    local before, list = axes.set[which .. "names"], {}
-    local known = { places = copied(before and before.places or {}) }
-    for k, tick in ipairs(before or {}) do known[k] = tick end
-    for k, text in ipairs(value) do
-        if not known.places[text] then
-            known.places[text] = #known
-            known[#known + 1] = { place = #known, label = figures.text(name, position, what, text) }
-        end
-        list[k] = known.places[text]
-    end
-    axes.set[which .. "names"] = known
-    return np.array(list, { dtype = "i32" })
-end
-
---- The same of one axis.
-local function vector_of_places(axes, name, position, which, value)
-    return columns.vector(name, position, which, places(axes, name, position, which, which, value))
-end
-
---- The options of one of several charts that one call adds: its label and its colour where these are lists.
-local function of_one(name, o, k, count)
-    if count == 1 and type(o.label) ~= "table" then return o end
-    local mine = copied(o)
-    if type(o.label) == "table" then core.list(name, "option 'label'", o.label) end
-    if type(o.label) == "table" then mine.label = o.label[k]
-    elseif type(o.label) == "string" or type(o.label) == "number" then mine.label = o.label .. " " .. (k - 1) end
-    if type(o.color) == "table" and type(o.color[1]) ~= "number" then
-        core.list(name, "option 'color'", o.color)
-        mine.color = o.color[k] or raise(name, "%d colours for %d charts", #o.color, count)
-    end
-    return mine
-end
 
 -- ---- Lines ----------------------------------------------------------------------------------------------------------
 
@@ -95,7 +26,8 @@ local function line_arguments(name, a, b, c, d)
     for k = 1, n do
         local value = list[k]
         local plain = type(value) == "table" and not is_array(value) and not getmetatable(value)
-        if k == 1 and (is_array(value) or type(value) == "number" or plain and (#value > 0 or next(value) == nil)) then
+        local data = is_array(value) or type(value) == "number" or type(value) == "userdata"
+        if k == 1 and (data or plain and (#value > 0 or next(value) == nil)) then
             x, y = a, value
         elseif type(value) == "string" and not format and not options then
             format = value
@@ -109,7 +41,7 @@ local function line_arguments(name, a, b, c, d)
 end
 
 local line_options = { color = true, linestyle = true, linewidth = true, marker = true, markersize = true, label = true,
-                       alpha = true, drawstyle = true }
+                       alpha = true, drawstyle = true, hue = true }
 local DRAW_STYLES = { default = "lines", ["steps-pre"] = "fsteps", ["steps-post"] = "steps", ["steps-mid"] = "histeps",
                       steps = "fsteps" }
 
@@ -127,14 +59,14 @@ end
 
 --- x and y of lines: x of one axis, y of one axis, or of two whose columns are lines.
 local function line_data(axes, name, x, y)
-    y = places(axes, name, x == nil and 1 or 2, "y", "y", y)
+    y = names.places(axes, name, x == nil and 1 or 2, "y", "y", y)
     if y.ndim == 0 then y = y:reshape(1) end
     if y.ndim > 2 then raise(name, "y has one axis, or two for a line a column, got shape %s", core.shape_text(y)) end
     local n = y.shape[1]
     if x == nil then
         x = np.arange(n)
     else
-        x = vector_of_places(axes, name, 1, "x", x)
+        x = names.vector(axes, name, 1, "x", x)
     end
     if x.size ~= n then
         raise(name, "x and y must have as many elements as each other, got %d and %d", x.size, n)
@@ -142,14 +74,23 @@ local function line_data(axes, name, x, y)
     return x, y
 end
 
+local function add_line(axes, name, x, y, format, o)
+    local layer = line_look(name, look(axes, name, "line", o, format.color), o, format)
+    layer.data.x, layer.data.y = x, y
+    add(axes, layer)
+end
+
 local function add_lines(axes, name, x, y, format, o)
     x, y = line_data(axes, name, x, y)
-    local count = y.ndim == 2 and y.shape[2] or 1
-    for k = 1, count do
-        local mine = of_one(name, o, k, count)
-        local layer = line_look(name, look(axes, name, "line", mine, format.color), mine, format)
-        layer.data.x, layer.data.y = x, y.ndim == 2 and y[{ {}, k - 1 }] or y
-        add(axes, layer)
+    if y.ndim == 1 then
+        names.each(axes, name, o, y.size, function(mine, pick)
+            add_line(axes, name, pick(x), pick(y), format, looks.of_one(name, mine, 1, 1))
+        end)
+        return
+    end
+    if o.hue ~= nil then raise(name, "option 'hue' needs y of one axis, got shape %s", core.shape_text(y)) end
+    for k = 1, y.shape[2] do
+        add_line(axes, name, x, y[{ {}, k - 1 }], format, looks.of_one(name, o, k, y.shape[2]))
     end
 end
 
@@ -167,7 +108,7 @@ for key in pairs(line_options) do step_options[key] = true end
 function charts.step(axes, a, b, c, d)
     local x, y, format, options = line_arguments("plot.step", a, b, c, d)
     local o = core.options("plot.step", options, step_options)
-    local mine = copied(o)
+    local mine = looks.copied(o)
     mine.drawstyle = WHERE[o.where or "pre"]
     if not mine.drawstyle then bad_argument("plot.step", nil, "where", '"pre", "mid" or "post"', o.where) end
     add_lines(axes, "plot.step", x, y, format, mine)
@@ -188,7 +129,7 @@ function charts.fill_between(axes, x, y1, y2, options)
     if type(y2) == "table" and not is_array(y2) and #y2 == 0 and options == nil then y2, options = nil, y2 end
     local o = core.options(name, options, fill_options)
     local layer = look(axes, name, "fill", o)
-    x = vector_of_places(axes, name, 1, "x", x)
+    x = names.vector(axes, name, 1, "x", x)
     y1 = columns.vector(name, 2, "y1", y1)
     y2 = columns.vector(name, 3, "y2", y2 == nil and 0 or y2)
     if y1.size == 1 then y1 = np.broadcast_to(y1, { x.size }) end
@@ -200,168 +141,70 @@ function charts.fill_between(axes, x, y1, y2, options)
 end
 
 local error_options = { xerr = true, yerr = true, capsize = true, fmt = true }
-for key in pairs(line_options) do error_options[key] = true end
-
---- The lower and the upper error of a value: a number, an array of them, or two rows.
-local function error_bars(name, what, value, n)
-    if value == nil then return nil end
-    local x = columns.array(name, nil, what, value)
-    if x.ndim == 0 then x = np.broadcast_to(x, { n }) end
-    local two = x.ndim == 2 and x.shape[1] == 2
-    if (x.ndim ~= 1 and not two) or x.shape[#x.shape] ~= n then
-        raise(name, "%s must be a number, %d numbers, or two rows of these (below, above), got shape %s", what, n,
-              core.shape_text(x))
-    end
-    return two and x[0] or x, two and x[1] or x
-end
+for key in pairs(line_options) do error_options[key] = key ~= "hue" or nil end
 
 function charts.errorbar(axes, x, y, options)
     local name = "plot.errorbar"
     local o = core.options(name, options, error_options)
     local format = o.fmt and styles.format(name, figures.text(name, nil, "fmt", o.fmt)) or {}
-    x, y = vector_of_places(axes, name, 1, "x", x), vector_of_places(axes, name, 2, "y", y)
+    x, y = names.vector(axes, name, 1, "x", x), names.vector(axes, name, 2, "y", y)
     columns.same_length(name, "x", x, "y", y)
     local layer = line_look(name, look(axes, name, "errorbar", o, format.color), o, format)
     layer.capsize = number(name, "capsize", o.capsize, 0, 0, 100)
     layer.data = { x = x, y = y }
-    layer.data.x_below, layer.data.x_above = error_bars(name, "xerr", o.xerr, x.size)
-    layer.data.y_below, layer.data.y_above = error_bars(name, "yerr", o.yerr, x.size)
+    layer.data.x_below, layer.data.x_above = looks.error_bars(name, "xerr", o.xerr, x.size)
+    layer.data.y_below, layer.data.y_above = looks.error_bars(name, "yerr", o.yerr, x.size)
     add(axes, layer)
 end
 
 -- ---- Points ---------------------------------------------------------------------------------------------------------
 
 local scatter_options = { s = true, c = true, color = true, cmap = true, vmin = true, vmax = true, marker = true,
-                          alpha = true, label = true, linewidth = true }
+                          alpha = true, label = true, linewidth = true, hue = true }
 
---- The options cmap, vmin and vmax.
-local function color_scale(name, layer, o)
-    layer.map = styles.map(name, o.cmap == nil and "viridis" or o.cmap)
-    for _, what in ipairs { "vmin", "vmax" } do
-        layer[what] = number(name, what, o[what], nil, -math.huge, math.huge)
-    end
-    if layer.vmin and layer.vmax and layer.vmin >= layer.vmax then
-        raise(name, "vmin must be less than vmax, got %g and %g", layer.vmin, layer.vmax)
-    end
-end
-
-local function points(axes, name, kind, data, o)
+--- Adds points at data, { x, y } or { x, y, z }, with an array of their sizes and one of their values, or nil.
+local function add_points(axes, name, kind, data, o)
     local layer = look(axes, name, kind, o)
     layer.marker, layer.marker_factor = styles.marker(name, "marker", o.marker or "o")
     if layer.marker == false then raise(name, "points need a marker") end
     layer.data = data
-    local n = data.x.size
-    if o.c ~= nil and type(o.c) == "string" then
-        layer.color = styles.color(name, "c", o.c)
-    elseif o.c ~= nil then
-        data.c = columns.vector(name, nil, "c", o.c)
-        columns.same_length(name, "x", data.x, "c", data.c)
-        color_scale(name, layer, o)
-    end
-    if o.s ~= nil and type(o.s) ~= "number" then
-        data.s = columns.vector(name, nil, "s", o.s)
-        columns.same_length(name, "x", data.x, "s", data.s)
-    end
+    if type(o.c) == "string" then layer.color = styles.color(name, "c", o.c) end
+    if data.c then color_scale(name, layer, o) end
     layer.size = number(name, "s", type(o.s) == "number" and o.s or nil, 36, 0, 1e6)
-    layer.count = n
     add(axes, layer)
+end
+
+local function points(axes, name, kind, data, o)
+    local n = data.x.size
+    for _, which in ipairs { "y", "z" } do
+        if data[which] then columns.same_length(name, "x", data.x, which, data[which]) end
+    end
+    if o.hue ~= nil and o.c ~= nil then raise(name, "options hue and c exclude each other: each colours the points") end
+    for key, given in pairs { c = o.c, s = o.s } do
+        if type(given) ~= (key == "c" and "string" or "number") then
+            data[key] = columns.vector(name, nil, key, given)
+            columns.same_length(name, "x", data.x, key, data[key])
+        end
+    end
+    names.each(axes, name, o, n, function(mine, pick)
+        local picked = {}
+        for key, column in pairs(data) do picked[key] = pick(column) end
+        add_points(axes, name, kind, picked, mine)
+    end)
 end
 
 function charts.scatter(axes, x, y, options)
     local name = "plot.scatter"
     local o = core.options(name, options, scatter_options)
-    x, y = vector_of_places(axes, name, 1, "x", x), vector_of_places(axes, name, 2, "y", y)
-    columns.same_length(name, "x", x, "y", y)
+    x, y = names.vector(axes, name, 1, "x", x), names.vector(axes, name, 2, "y", y)
     points(axes, name, "points", { x = x, y = y }, o)
 end
 
 function charts.scatter3d(axes, x, y, z, options)
     local name = "plot.scatter3d"
     local o = core.options(name, options, scatter_options)
-    x, y, z = columns.vector(name, 1, "x", x), columns.vector(name, 2, "y", y), columns.vector(name, 3, "z", z)
-    columns.same_length(name, "x", x, "y", y)
-    columns.same_length(name, "x", x, "z", z)
-    points(axes, name, "points3d", { x = x, y = y, z = z }, o)
-end
-
--- ---- Bars -----------------------------------------------------------------------------------------------------------
-
-local bar_options = { width = true, bottom = true, color = true, edgecolor = true, label = true, alpha = true,
-                      linewidth = true, align = true }
-
---- A colour for each of n bars, where a list of such is given; else nil.
-local function colors_of(name, given, n)
-    if type(given) ~= "table" or is_array(given) or type(given[1]) == "number" then return nil end
-    if #given ~= n then raise(name, "%d colours for %d bars", #given, n) end
-    local list = {}
-    for k, color in ipairs(core.list(name, "option 'color'", given)) do
-        list[k] = styles.color(name, "color", color)
-    end
-    return list
-end
-
-local function add_bars(axes, name, across, x, height, options)
-    local o = core.options(name, options, bar_options)
-    x = vector_of_places(axes, name, 1, across and "y" or "x", x)
-    local what = across and "width" or "height"
-    height = columns.array(name, 2, what, height)
-    if height.ndim == 0 then height = height:reshape(1) end
-    if height.ndim > 2 or height.shape[1] ~= x.size then
-        raise(name, "%s must have %d elements, or as many rows for bars side by side, got shape %s", what, x.size,
-              core.shape_text(height))
-    end
-    local count = height.ndim == 2 and height.shape[2] or 1
-    local align = o.align or "center"
-    if align ~= "center" and align ~= "edge" then bad_argument(name, nil, "align", '"center" or "edge"', align) end
-    local wide = number(name, "width", o.width, 0.8, -1e300, 1e300)
-    local each = count == 1 and colors_of(name, o.color, x.size)
-    if each then
-        o = copied(o)
-        o.color = o.color[1] or "C0" -- that of the legend
-    end
-    local bottom = o.bottom ~= nil and columns.vector(name, nil, "bottom", o.bottom) or nil
-    if bottom and bottom.size ~= 1 then columns.same_length(name, "x", x, "bottom", bottom) end
-    for k = 1, count do
-        local mine = of_one(name, o, k, count)
-        local layer = look(axes, name, "bars", mine)
-        layer.across, layer.edge = across, o.edgecolor and styles.color(name, "edgecolor", o.edgecolor)
-        layer.colors = each
-        layer.from = (align == "center" and -wide / 2 or 0) + wide * (k - 1) / count
-        layer.wide = wide / count
-        layer.data = { x = x, height = height.ndim == 2 and height[{ {}, k - 1 }] or height }
-        if bottom then layer.data.bottom = np.broadcast_to(bottom, { x.size }) end
-        add(axes, layer)
-    end
-end
-
-function charts.bar(axes, x, height, options) add_bars(axes, "plot.bar", false, x, height, options) end
-function charts.barh(axes, y, width, options) add_bars(axes, "plot.barh", true, y, width, options) end
-
-local hist_options = { bins = true, range = true, density = true, weights = true, cumulative = true, histtype = true,
-                       color = true, edgecolor = true, label = true, alpha = true, linewidth = true }
-
-function charts.hist(axes, x, options)
-    local name = "plot.hist"
-    local o = core.options(name, options, hist_options)
-    x = columns.array(name, 1, "x", x):ravel()
-    local given = { bins = o.bins, range = o.range, density = o.density, weights = o.weights }
-    if o.weights ~= nil then given.weights = columns.vector(name, nil, "weights", o.weights) end
-    if core.info(x).traced == 0 then -- NaN and infinity are in no bin
-        x = np.astype(x, "f64")
-        local good = np.isfinite(x)
-        if given.weights then given.weights = given.weights[good] end
-        x = x[good]
-    end
-    local kind = o.histtype or "bar"
-    if kind ~= "bar" and kind ~= "step" and kind ~= "stepfilled" then
-        bad_argument(name, nil, "histtype", '"bar", "step" or "stepfilled"', kind)
-    end
-    local counts, edges = np.histogram(x, given)
-    if o.cumulative then counts = np.cumsum(counts) end
-    local layer = look(axes, name, "hist", o)
-    layer.outline, layer.edge = kind == "step", o.edgecolor and styles.color(name, "edgecolor", o.edgecolor)
-    layer.data = { counts = counts, edges = edges }
-    add(axes, layer)
+    x, y = names.vector(axes, name, 1, "x", x), names.vector(axes, name, 2, "y", y)
+    points(axes, name, "points3d", { x = x, y = y, z = names.vector(axes, name, 3, "z", z) }, o)
 end
 
 -- ---- Pictures and grids ---------------------------------------------------------------------------------------------
@@ -509,21 +352,13 @@ end
 
 -- ---- Marks ----------------------------------------------------------------------------------------------------------
 
-local function finite(name, position, what, value)
-    if is_array(value) and value.size == 1 then value = value:item() end
-    if type(value) ~= "number" or value ~= value or math.abs(value) == math.huge then
-        bad_argument(name, position, what, "a finite number", value)
-    end
-    return value
-end
-
 local mark_options = { color = true, linestyle = true, linewidth = true, alpha = true }
 
 local function add_rule(axes, name, which, value, options)
     local o = core.options(name, options, mark_options)
     local mark = look(axes, name, which, { color = o.color or "C0", alpha = o.alpha, linewidth = o.linewidth })
     mark.linestyle = styles.line(name, "linestyle", o.linestyle or "-")
-    mark.at = finite(name, 1, which, value)
+    mark.at = names.place(axes, name, 1, which, which, value)
     mark.along, mark.covers = which, { mark.at }
     axes.marks[#axes.marks + 1] = mark
 end
@@ -536,7 +371,8 @@ local band_options = { color = true, alpha = true }
 local function add_band(axes, name, which, from, to, options)
     local o = core.options(name, options, band_options)
     local mark = look(axes, name, which .. "_band", { color = o.color or "C0", alpha = o.alpha })
-    mark.from, mark.to = finite(name, 1, which .. "min", from), finite(name, 2, which .. "max", to)
+    mark.from = names.place(axes, name, 1, which, which .. "min", from)
+    mark.to = names.place(axes, name, 2, which, which .. "max", to)
     mark.along, mark.covers = which, { mark.from, mark.to }
     axes.marks[#axes.marks + 1] = mark
 end
@@ -562,30 +398,31 @@ end
 function charts.text(axes, x, y, text, options)
     local name = "plot.text"
     local o = core.options(name, options, { color = true, ha = true, va = true, fontsize = true, rotation = true })
-    x, y = finite(name, 1, "x", x), finite(name, 2, "y", y)
+    x, y = names.place(axes, name, 1, "x", "x", x), names.place(axes, name, 2, "y", "y", y)
     add_text(axes, name, x, y, figures.text(name, 3, "text", text), o)
 end
 
 --- Two numbers of a list or an array.
-local function place_of(name, position, what, value)
+local function place_of(axes, name, position, what, value)
     if is_array(value) and value.size == 2 then value = value:totable() end
     if type(value) ~= "table" or #value ~= 2 then bad_argument(name, position, what, "{x, y}", value) end
     core.list(name, position and "the place" or ("option '%s'"):format(what), value)
-    return { finite(name, position, what, value[1]), finite(name, position, what, value[2]) }
+    return { names.place(axes, name, position, "x", what, value[1]),
+             names.place(axes, name, position, "y", what, value[2]) }
 end
 
 function charts.annotate(axes, text, xy, options)
     local name = "plot.annotate"
     local o = core.options(name, options, { xytext = true, color = true, ha = true, va = true, fontsize = true,
                                             rotation = true })
-    text, xy = figures.text(name, 1, "text", text), place_of(name, 2, "xy", xy)
-    local at = o.xytext ~= nil and place_of(name, nil, "xytext", o.xytext) or xy
+    text, xy = figures.text(name, 1, "text", text), place_of(axes, name, 2, "xy", xy)
+    local at = o.xytext ~= nil and place_of(axes, name, nil, "xytext", o.xytext) or xy
     local mark = add_text(axes, name, at[1], at[2], text, o)
     if o.xytext ~= nil then mark.tip = xy end
 end
 
 for _, f in pairs(charts) do jit.off(f, true) end
-for _, f in ipairs { look, line_arguments, line_data, add_lines, plain_lines, add_bars, add_image, add_contour } do
+for _, f in ipairs { line_arguments, line_data, add_lines, plain_lines, points, add_image, add_contour } do
     jit.off(f)
 end
 

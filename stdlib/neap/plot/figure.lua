@@ -100,7 +100,8 @@ function figures.new(name, options, rows, columns)
         bad_argument(name, nil, "enhanced", "a boolean", o.enhanced)
     end
     local figure = setmetatable({ inches = { size[1], size[2] }, dpi = dpi, enhanced = o.enhanced or false,
-                                  rows = rows or 1, columns = columns or 1, axes = {} }, Figure)
+                                  rows = rows or 1, columns = columns or 1, axes = {},
+                                  categories = { count = 0 } }, Figure)
     for k = 1, figure.rows * figure.columns do figure.axes[k] = new_axes(figure, k) end
     figure.current = figure.axes[1]
     return figure
@@ -324,14 +325,23 @@ local PLACES = { ["upper right"] = "top right", ["upper left"] = "top left", ["l
                  ["center right"] = "center right", center = "center center", outside = "outside", none = "none",
                  best = "best" }
 
+--- The layers that are charts, not parts of others such as the error bars of bars.
+local function charts_of(axes)
+    local list = {}
+    for _, layer in ipairs(axes.layers) do
+        if not layer.is_part then list[#list + 1] = layer end
+    end
+    return list
+end
+
 function settings.legend(axes, given)
     if type(given) == "string" then given = { loc = given } end
-    local options, labels = {}, {}
+    local options, labels, layers = {}, {}, charts_of(axes)
     for key, value in pairs(type(given) == "table" and given or {}) do
-        if axes.layers[key] then -- {"a", "b"}: of the charts in the order in which they were added
+        if layers[key] then -- {"a", "b"}: of the charts in the order in which they were added
             labels[key] = figures.text("plot.legend", nil, "label", value)
         elseif type(key) == "number" then
-            raise("plot.legend", "label %d has no chart: the axes have %d", key, #axes.layers)
+            raise("plot.legend", "label %d has no chart: the axes have %d", key, #layers)
         else
             options[key] = value
         end
@@ -343,7 +353,7 @@ function settings.legend(axes, given)
                      loc)
     end
     axes.legend_place = PLACES[loc]
-    for key, label in pairs(labels) do axes.layers[key].label = label end
+    for key, label in pairs(labels) do layers[key].label = label end
 end
 
 function settings.grid(axes, on)

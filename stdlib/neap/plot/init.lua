@@ -5,7 +5,11 @@
 --
 --     styles   colours, markers, lines, maps            columns  arrays as columns of doubles, thinned
 --     figure   figures, axes, what is set of them       text     texts in gnuplot's language
---     charts   what each chart takes                    layers   what each chart is for gnuplot
+--     looks    options that many charts have            names    texts along axes; categories
+--     charts bars boxes violins pies arrows             what each chart takes
+--     groups   groups of boxes and violins              ranges   what charts cover
+--     layers grids shapes                               what each chart is for gnuplot
+--     ticks    where axes have ticks                    fonts    characters that no font has
 --     script   a figure as gnuplot's input              draw     running gnuplot; files
 --     terminal which graphics the terminal has          cells    a figure as characters
 --     show     where a figure is shown                  live     curves that grow
@@ -17,6 +21,8 @@
 -- function adds to the current figure and returns it, so calls chain: np.plot.line(x, y):title("t"):save("a.svg").
 -- NaN and infinity leave gaps; of more points than can be seen those are drawn that show the same picture.
 
+--- {hue}: a category for each point or value: texts, whole numbers or booleans. Each category is a chart of its own,
+-- with a colour that it keeps in all charts of the figure, and stands in the legend; color is a list of theirs
 --- {color}: a name ("red", "tab:blue"), "#1f77b4", "C0" … "C9" of the cycle, "0.5" for gray, or {r, g, b} from 0 to 1;
 -- without it the next of the cycle
 --- {label}: a text for the legend, which is there when a chart has one; a list of texts for several charts
@@ -37,23 +43,24 @@
 --- {enhanced}: true: {}, ^, _ and @ in texts have gnuplot's meaning, "x^2"; else all characters are themselves
 
 --- np.plot.line(x, y, fmt, {color=…, linestyle="-", linewidth=1.5, marker="none", markersize=6, label=…, alpha=1,
--- drawstyle="default"}) -> figure: a line through points; y alone stands at 0, 1, …; of two axes it is a line for
--- each column. x may be a list of names. fmt is matplotlib's short form of colour, marker and line: "r--", "o".
+-- drawstyle="default", hue=…}) -> figure: a line through points; y alone stands at 0, 1, …; of two axes it is a line
+-- for each column. x and y may be lists of names, or columns of texts. fmt is matplotlib's short form of colour, marker
+-- and line: "r--", "o".
 --- > x = np.linspace(0, 6, 100)
 --- > np.plot.line(x, np.sin(x), "r--", {label="sin", linewidth=2, marker="none", alpha=0.8}):title("A wave")
 -- figure 640x480, save with np.plot.save("name.png")
 
 --- np.plot.step(x, y, fmt, {where="pre", color=…, linestyle="-", linewidth=1.5, marker="none", markersize=6, label=…,
--- alpha=1, drawstyle="default"}) -> figure: stairs: where="pre": y[k] holds from x[k-1] to x[k]; "post": from x[k] to
--- x[k+1]; "mid": from the middle before to the middle behind.
+-- alpha=1, drawstyle="default", hue=…}) -> figure: stairs: where="pre": y[k] holds from x[k-1] to x[k]; "post": from
+-- x[k] to x[k+1]; "mid": from the middle before to the middle behind.
 --- where: "pre", "post" or "mid"
 --- drawstyle: as of np.plot.line; `where` counts
 --- > np.plot.step({1, 2, 4}, {where="post"})
 -- figure 640x480, save with np.plot.save("name.png")
 
 --- np.plot.semilogx(x, y, fmt, {color=…, linestyle="-", linewidth=1.5, marker="none", markersize=6, label=…, alpha=1,
--- drawstyle="default"}), np.plot.semilogy(x, y, fmt, {color=…}), np.plot.loglog(x, y, fmt, {color=…}) -> figure: lines
--- as np.plot.line draws them, on logarithmic axes: x, y, or both. What is not positive is not drawn.
+-- drawstyle="default", hue=…}), np.plot.semilogy(x, y, fmt, {color=…}), np.plot.loglog(x, y, fmt, {color=…}) ->
+-- figure: lines as np.plot.line draws them, on logarithmic axes: x, y, or both. What is not positive is not drawn.
 --- > np.plot.semilogx({1, 10, 100}, {1, 2, 3}, {color="k"})
 -- figure 640x480, save with np.plot.save("name.png")
 --- > np.plot.semilogy({1, 10, 100}, {color="k"})
@@ -62,14 +69,16 @@
 -- figure 640x480, save with np.plot.save("name.png")
 
 --- np.plot.scatter(x, y, {s=36, c=…, color=…, cmap="viridis", vmin=…, vmax=…, marker="o", alpha=1, label=…,
--- linewidth=1.5}) -> figure: points.
+-- linewidth=1.5, hue=…}) -> figure: points. x and y may be lists of names, or columns of texts.
 --- s: their areas in square points, a number or an array
 --- c: values whose colours the map gives, or one colour
 --- > np.plot.scatter(np.arange(3), np.arange(3), {c=np.arange(3), s=80})
 -- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.scatter({1, 2, 3}, {4, 6, 5}, {hue={"cat", "dog", "cat"}})
+-- figure 640x480, save with np.plot.save("name.png")
 
 --- np.plot.scatter3d(x, y, z, {s=36, c=…, color=…, cmap="viridis", vmin=…, vmax=…, marker="o", alpha=1, label=…,
--- linewidth=1.5}) -> figure: points in three dimensions.
+-- linewidth=1.5, hue=…}) -> figure: points in three dimensions.
 --- s: their areas in square points, a number or an array
 --- c: values whose colours the map gives, or one colour
 --- > np.plot.scatter3d({1, 2}, {1, 2}, {1, 2}, {c={0, 1}})
@@ -90,20 +99,27 @@
 -- figure 640x480, save with np.plot.save("name.png")
 
 --- np.plot.bar(x, height, {width=0.8, bottom=0, align="center", color=…, edgecolor=…, label=…, alpha=1,
--- linewidth=1.5}), np.plot.barh(y, width, {width=0.8}) -> figure: bars that stand, or lie. x may be a list of
--- names. Of heights of two axes the bars of a row stand side by side, and label and color are lists; of others color
--- may be a list of one for each bar.
+-- linewidth=1.5, yerr=…, xerr=…, ecolor="k", capsize=0}), np.plot.barh(y, width, {width=0.8}) -> figure: bars that
+-- stand, or lie, with bars for errors. x may be a list of names, or a column of texts. Of heights of two axes the bars
+-- of a row stand side by side, and label and color are lists; of others color may be a list of one for each bar.
 --- width: of the bars, in units of the axis
 --- bottom: where they begin; an array to put them on others
 --- align: "center": x is their middle; "edge": their left side
+--- yerr: how far an error goes up and down from the end of its bar: a number, an array, or two rows, below and above;
+-- of heights of two axes a number, or an array of their shape
+--- xerr: the same to the left and the right
+--- ecolor: the colour of the errors, as color
+--- capsize: the length of the ends of the bars of errors, in points
 --- > np.plot.bar({"a", "b"}, np.array{{1, 2}, {3, 4}}, {label={"2024", "2025"}, bottom=0})
 -- figure 640x480, save with np.plot.save("name.png")
---- > np.plot.barh({"a", "b"}, {1, 2}, {width=0.5})
+--- > np.plot.bar({"a", "b"}, {3, 5}, {yerr={0.5, 0.2}, capsize=4, ecolor="red"})
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.barh({"a", "b"}, {1, 2}, {width=0.5, xerr=0.1})
 -- figure 640x480, save with np.plot.save("name.png")
 
 --- np.plot.hist(x, {bins=10, range=…, density=false, weights=…, cumulative=false, histtype="bar", color=…,
--- edgecolor=…, label=…, alpha=1, linewidth=1.5}) -> figure: how many elements fall into bins, as np.histogram counts
--- them, but NaN and infinity are left out.
+-- edgecolor=…, label=…, alpha=1, linewidth=1.5, hue=…}) -> figure: how many elements fall into bins, as np.histogram
+-- counts them, but NaN and infinity are left out. Categories (hue) have the same bins, and alpha 0.5 without another.
 --- bins: their number, an array of edges, or a rule such as "auto"
 --- range: {low, high} of the bins
 --- density: true: so that the area is 1
@@ -114,16 +130,65 @@
 -- figure 640x480, save with np.plot.save("name.png")
 
 --- np.plot.boxplot(x, {positions=…, widths=0.5, tick_labels=…, whis=1.5, showfliers=true, orientation="vertical",
--- color="w", label=…, alpha=1, linewidth=1}) -> figure: a box from the first quartile to the third for each array of a
--- list, or each column of a matrix, with a line at the median. Whiskers reach to the last values that are at most
--- `whis` times the box's height away from it; those beyond are points. NaN and infinity are left out.
+-- color="w", label=…, alpha=1, linewidth=1, by=…}) -> figure: a box from the first quartile to the third for each array
+-- of a list, each column of a matrix, or each category, with a line at the median. Whiskers reach to the last values
+-- that are at most `whis` times the box's height away from it; those beyond are points. NaN and infinity are left out.
 --- positions: where the boxes stand; 1, 2, … without it
 --- widths: of a box, in units of the axis
 --- tick_labels: a text for each box
 --- whis: how far the whiskers reach at most, in heights of the box
 --- showfliers: false: without the points beyond the whiskers
 --- orientation: "vertical" or "horizontal"
+--- by: a category for each element of x of one axis: texts, whole numbers or booleans
 --- > np.plot.boxplot({{1, 2, 3, 9}, {2, 4, 5}}, {tick_labels={"a", "b"}})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.violinplot(x, {positions=…, widths=0.5, tick_labels=…, showmeans=false, showmedians=false, showextrema=true,
+-- points=100, bw_method="scott", orientation="vertical", color=…, label=…, alpha=0.3, linewidth=1.5, by=…}) -> figure:
+-- an area for each array of a list, each column of a matrix, or each category: as wide as its values are dense there,
+-- the widest place `widths`. The density is that of Gaussian kernels, as scipy.stats.gaussian_kde has it. NaN and
+-- infinity are left out.
+--- positions: where the violins stand; 1, 2, … without it
+--- widths: of a violin, in units of the axis
+--- tick_labels: a text for each violin
+--- showmeans: true: a line at the mean
+--- showmedians: true: a line at the median
+--- showextrema: false: without lines at the least and the greatest value, and between them
+--- points: places at which the density is computed
+--- bw_method: how wide the kernels are, in standard deviations of the values: "scott" (n^(-1/5)), "silverman"
+-- ((3n/4)^(-1/5)), or a number
+--- orientation: "vertical" or "horizontal"
+--- alpha: of the areas; the lines are opaque
+--- by: a category for each element of x of one axis: texts, whole numbers or booleans
+--- > np.plot.violinplot({2, 3, 7, 4, 9, 8}, {by={"a", "a", "b", "a", "b", "b"}, showmedians=true})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.pie(x, {labels=…, colors=…, explode=…, autopct=…, startangle=0, counterclock=true, radius=1,
+-- labeldistance=1.1, pctdistance=0.6, edgecolor=…, linewidth=1.5, alpha=1}) -> figure: a circle in wedges whose angles
+-- are the parts of x in their sum. NaN counts as 0; a number below 0 raises when the picture is drawn.
+--- labels: a text beside each wedge
+--- colors: a colour for each; those of the cycle without it
+--- explode: how far each is from the middle, in radii
+--- autopct: a format, as string.format's, of per cent that stand in the wedges: "%.1f%%"
+--- startangle: where the first begins, in degrees from the right, against the clock
+--- counterclock: false: they follow each other with the clock
+--- radius: of the circle
+--- labeldistance: how far the labels are from the middle, in radii
+--- pctdistance: how far the per cent are, in radii
+--- > np.plot.pie({3, 5, 2}, {labels={"frogs", "hogs", "newts"}, autopct="%.0f%%", startangle=90})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.quiver(x, y, u, v, {scale=…, angles="uv", scale_units="width", pivot="tail", c=…, color="k",
+-- cmap="viridis", vmin=…, vmax=…, colorbar=false, label=…, alpha=1, linewidth=1.5}) -> figure: arrows at x and y with
+-- the components u and v. u and v may have two axes; x and y then have their shape, or are the places of columns and
+-- rows; quiver(u, v) has those at 0, 1, ….
+--- scale: how long a vector is that takes the axes' width (or, with scale_units="xy", a unit); without it such that
+-- arrows of the mean length leave each other room (or 1)
+--- angles: "uv": equal components are 45 degrees in the picture; "xy": arrows point from (x, y) to (x + u, y + v)
+--- scale_units: "width": of the axes; "xy": their units, so that scale=1 ends arrows at (x + u, y + v)
+--- pivot: what of an arrow is at (x, y): "tail", "mid" or "tip"
+--- c: values whose colours the map gives
+--- > np.plot.quiver({0, 1}, {0, 0}, {1, 2}, {1, 0}, {angles="xy", scale_units="xy", scale=1, color="C0"})
 -- figure 640x480, save with np.plot.save("name.png")
 
 --- np.plot.imshow(x, {cmap="viridis", vmin=…, vmax=…, extent=…, origin="upper", aspect="equal", colorbar=false,
@@ -169,7 +234,7 @@
 -- figure 640x480, save with np.plot.save("name.png")
 
 --- np.plot.axhline(y, {color="C0", linestyle="-", linewidth=1.5, alpha=1}), np.plot.axvline(x, {color="C0"}) ->
--- figure: a line across the axes.
+-- figure: a line across the axes. A place may be a name along the axis, here as in axhspan, text and annotate.
 --- > np.plot.axhline(0, {color="k", linestyle=":"})
 -- figure 640x480, save with np.plot.save("name.png")
 --- > np.plot.axvline(1, {color="k"})
@@ -335,7 +400,6 @@
 
 local core = require "neap.core"
 local arguments = require "neap.arguments_gen"
-local charts = require "neap.plot.charts"
 local draw = require "neap.plot.draw"
 local figures = require "neap.plot.figure"
 local files = require "neap.files"
@@ -377,8 +441,9 @@ local function define(name, f, is_chart)
     end
     for _, made in ipairs { add, plot[name], Figure[name], Axes[name] } do jit.off(made) end
 end
-for name, f in pairs(charts) do define(name, f, true) end
-define("boxplot", require "neap.plot.boxes", true)
+for _, file in ipairs { "charts", "bars", "boxes", "violins", "pies", "arrows" } do
+    for name, f in pairs(require("neap.plot." .. file)) do define(name, f, true) end
+end
 for name, f in pairs(figures.settings) do define(name, f, false) end
 
 function plot.figure(options)

@@ -5,9 +5,9 @@
 --     read(layer) -> p                 its arrays as columns of doubles (waits), in a table of its own
 --     cover(p, layer, box)             enlarges the box by what it covers; box.x and box.y: { low, high, log }, and
 --                                      `tight`: nothing is left free at that end
---     draw(p, layer, view) -> clauses  { text, data, before, table }: `text` goes into the command, `data` behind it;
---                                      `before` is a command of its own; `table`: commands and data that come before
---                                      anything is said of the axes
+--     draw(p, layer, view) -> clauses  { text, data, before, labels, table }: `text` goes into the command, `data`
+--                                      behind it; `before` is a command of its own, `labels` are those of texts;
+--                                      `table`: commands and data that come before anything is said of the axes
 --
 -- view: { x, y = { low, high, log }, width, height in pixels, scale = of lines and letters, point_scale = of points,
 -- seen = a function that notes points, so that the legend does not hide them }.
@@ -17,6 +17,7 @@ local columns = require "neap.plot.columns"
 local grids = require "neap.plot.grids"
 local ranges = require "neap.plot.ranges"
 local script_text = require "neap.plot.text"
+local shapes = require "neap.plot.shapes"
 local styles = require "neap.plot.styles"
 
 local np = core.np
@@ -417,7 +418,7 @@ layers.image = {
         if p.n == 0 or not bounds(p.values, p.n) then return {} end
         local x, place = image_place(sparse(layer.data.x, view.width, view.height), layer)
         local words, data = ranges.colored(doubles(x), x.size, layer, view)
-        return { { before = layer.cell_format and cell_labels(p, layer, view),
+        return { { labels = layer.cell_format and cell_labels(p, layer, view),
                    text = ("'-' binary array=(%d,%d) %s"):format(x.shape[2], x.shape[1], words:format(place)),
                    data = data } }
     end,
@@ -456,7 +457,9 @@ layers.pixels = {
     end,
 }
 
-for kind, layer in pairs(grids) do layers[kind] = layer end
+for _, more in ipairs { grids, shapes } do
+    for kind, layer in pairs(more) do layers[kind] = layer end
+end
 
 for _, kind in pairs(layers) do
     if type(kind) == "table" then

@@ -144,7 +144,7 @@ end
 
 local function rule(which)
     return function(out, mark, view)
-        if mark.linestyle == "" then return end
+        if mark.linestyle == "" or view.mode == "frame" then return end
         local from, to = ends_at(which, mark.at, view)
         out(("set arrow from %s to %s nohead back lw %.3g lc %s dt %s\n")
             :format(from, to, mark.linewidth * view.scale, script_text.color(mark), styles.dashes(mark.linestyle)))
@@ -154,6 +154,7 @@ MARKS.x, MARKS.y = rule "x", rule "y"
 
 local function band(which)
     return function(out, mark, view)
+        if view.mode == "frame" then return end
         local axis = view[which]
         local low, high = math.min(mark.from, mark.to), math.max(mark.from, mark.to)
         if axis.log then
@@ -170,7 +171,7 @@ MARKS.x_band, MARKS.y_band = band "x", band "y"
 
 function MARKS.text(out, mark, view)
     local size = mark.fontsize and (' font ",%.4g"'):format(mark.fontsize) or ""
-    if mark.tip then
+    if mark.tip and view.mode ~= "frame" then
         out(("set arrow from first %.17g, %s %.17g to first %.17g, %s %.17g head filled front lw %.3g lc %s\n")
             :format(mark.x, view.place, mark.y, mark.tip[1], view.place, mark.tip[2], view.scale,
                     script_text.color(mark)))
@@ -183,8 +184,9 @@ end
 -- ---- Axes -----------------------------------------------------------------------------------------------------------
 
 --- What the layers of axes read and cover.
-local function measure(axes)
-    local box = { x = { log = axes.set.xscale == "log" }, y = { log = axes.set.yscale == "log" }, z = {}, colors = {} }
+local function measure(axes, size)
+    local box = { x = { log = axes.set.xscale == "log" }, y = { log = axes.set.yscale == "log" }, z = {}, colors = {},
+                  width = size.width, height = size.height, scale = size.scale }
     local read = {}
     for k, layer in ipairs(axes.layers) do
         local kind = layers[layer.kind]
@@ -225,9 +227,9 @@ function script.align(list)
 end
 
 --- What axes and their twin, if there is one, read and cover; their x is one.
-local function measure_both(both)
+local function measure_both(both, size)
     local boxes, reads = {}, {}
-    for k, axes in ipairs(both) do boxes[k], reads[k] = measure(axes) end
+    for k, axes in ipairs(both) do boxes[k], reads[k] = measure(axes, size) end
     local first, second = boxes[1], boxes[2]
     if second then
         for k, layer in ipairs(both[2].layers) do
@@ -319,7 +321,9 @@ local function frame(out, axes, twin, boxes, view)
     end
     local title = axes.title_text or twin and twin.title_text
     if title then out(("set title %s offset 0,-0.5\n"):format(beside(title, 12, view.width, view))) end
-    if axes.has_grid then out(("set grid xtics ytics lc rgb \"#d0d0d0\" lt 1 lw %.3g\n"):format(0.8 * view.scale)) end
+    if axes.has_grid and view.mode ~= "frame" then
+        out(("set grid xtics ytics lc rgb \"#d0d0d0\" lt 1 lw %.3g\n"):format(0.8 * view.scale))
+    end
     if axes.aspect == "equal" and not axes.solid then out "set size ratio -1\n" end
     if axes.hidden then out(view.mode == "frame" and "unset tics\n" or "unset border\nunset tics\n") end
     if axes.solid then
@@ -354,12 +358,12 @@ end
 local function write_axes(out, out_data, axes, width, height, scale, mode)
     local enhanced, twin = axes.figure.enhanced, figures.twin_of(axes)
     local both = { axes, twin }
-    local boxes, reads = measure_both(both)
+    local boxes, reads = measure_both(both, { width = width, height = height, scale = scale })
     local views = {}
     for k, box in ipairs(boxes) do
         views[k] = { x = box.x, y = box.y, colors = box.colors, width = width, height = height, scale = scale,
                      enhanced = enhanced, mode = mode, point_scale = mode == "cells" and DOT * scale or scale,
-                     place = k == 1 and "first" or "second" }
+                     place = k == 1 and "first" or "second", equal = axes.aspect == "equal" }
     end
     -- gnuplot would put a white disc below the point of an error bar.
     out(("reset\nset pointintervalbox 0.0001\nset tics out nomirror\nset border 15 lw %.3g\n"):format(0.8 * scale))
@@ -379,11 +383,16 @@ local function write_axes(out, out_data, axes, width, height, scale, mode)
         for _, mark in ipairs(own.marks) do MARKS[mark.kind](out, mark, views[k]) end
     end
     if mode == "cells" then out(BARE) end
-    if #clauses == 0 and count > 0 then
+    if #clauses == 0 and count > 0 and mode ~= "cells" then
         out "set label \"no data\" at graph 0.5, graph 0.5 center tc rgb \"#808080\"\n"
     end
     for _, clause in ipairs(clauses) do
         if clause.before then out(clause.before) end
+        if clause.labels and mode ~= "cells" then out(clause.labels) end
+    end
+    if mode == "frame" and not axes.solid then
+        out(twin and "plot NaN notitle, NaN axes x1y2 notitle\n" or "plot NaN notitle\n")
+        return
     end
     local parts = {}
     for k, clause in ipairs(clauses) do parts[k] = clause.text end
@@ -416,8 +425,8 @@ function script.of(figure, width, height, scale, change)
     return list
 end
 
---- The same of single axes, for pictures of characters. mode: "frame": all but the legend; "cells": the data
--- alone, from edge to edge; nil: as script.of.
+--- The same of single axes, for pictures of characters. mode: "frame": what is around the data, and texts among it, but
+-- no legend; of three dimensions the data too; "cells": the data alone, from edge to edge; nil: as script.of.
 function script.of_axes(axes, width, height, scale, mode)
     local list = { "set encoding utf8\n" }
     write_axes(into(list), into(list), axes, width, height, scale, mode)
