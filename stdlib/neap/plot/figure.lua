@@ -48,8 +48,34 @@ function AxesList.__index(list, key)
     end
 end
 
+--- The number of the group with which axes share x or y; nil: they share it with none.
+function figures.group_of(figure, which, place)
+    local mode = figure.share and figure.share[which]
+    if mode == "all" then return 1 end
+    return mode == "row" and math.floor((place - 1) / figure.columns) + 1
+        or mode == "col" and (place - 1) % figure.columns + 1 or nil
+end
+
+--- A table of what is set of axes, in which what belongs to x or y is that of the group which shares it.
+local function shared_set(figure, place)
+    if not figure.share then return {} end
+    local function table_of(set, key)
+        local which = type(key) == "string" and key:sub(1, 1)
+        local group = (which == "x" or which == "y") and figures.group_of(figure, which, place)
+        if not group then return set end
+        local all = figure.share.set
+        all[which .. group] = all[which .. group] or {}
+        return all[which .. group]
+    end
+    return setmetatable({}, {
+        __index = function(set, key) return rawget(table_of(set, key), key) end,
+        __newindex = function(set, key, value) rawset(table_of(set, key), key, value) end,
+    })
+end
+
 local function new_axes(figure, place)
-    return setmetatable({ figure = figure, place = place, layers = {}, cycle = 0, marks = {}, set = {} }, Axes)
+    return setmetatable({ figure = figure, place = place, layers = {}, cycle = 0, marks = {},
+                          set = shared_set(figure, place) }, Axes)
 end
 
 --- Calls chart(axes, …) so that it adds all that it is to add, or nothing, if it raises: it is given a draft of the
@@ -68,7 +94,7 @@ function figures.add_chart(axes, chart, ...)
     for key, value in pairs(draft) do axes[key] = value end
 end
 
-local function check_grid(name, rows, columns)
+function figures.check_grid(name, rows, columns)
     rows, columns = core.integer(name, 1, "rows", rows, 1), core.integer(name, 2, "cols", columns, 1)
     if rows * columns > MOST_AXES then
         raise(name, "a figure has at most %d axes, got %d x %d", MOST_AXES, rows, columns)
@@ -85,9 +111,9 @@ local function check_pixels(name, option, value)
     end
 end
 
---- A new figure of so many rows and columns of axes.
-function figures.new(name, options, rows, columns)
-    local o = core.options(name, options, figures.options)
+--- A new figure of checked options, and of so many rows and columns of axes. share: { x = "all", "row", "col" or nil,
+-- y = … }.
+function figures.of(name, o, rows, columns, share)
     local size = o.figsize or { WIDTH, HEIGHT }
     if type(size) ~= "table" or type(size[1]) ~= "number" or type(size[2]) ~= "number" or #size ~= 2 then
         bad_argument(name, nil, "figsize", "{width, height} in inches", o.figsize)
@@ -102,15 +128,41 @@ function figures.new(name, options, rows, columns)
     local figure = setmetatable({ inches = { size[1], size[2] }, dpi = dpi, enhanced = o.enhanced or false,
                                   rows = rows or 1, columns = columns or 1, axes = {},
                                   categories = { count = 0 } }, Figure)
+    if share and (share.x or share.y) then figure.share = { x = share.x, y = share.y, set = {} } end
     for k = 1, figure.rows * figure.columns do figure.axes[k] = new_axes(figure, k) end
     figure.current = figure.axes[1]
     return figure
 end
 
+--- A new figure with one axes.
+function figures.new(name, options)
+    return figures.of(name, core.options(name, options, figures.options))
+end
+
+local SHARED = { [true] = "all", all = "all", row = "row", col = "col", [false] = false, none = false }
+
+--- What the options sharex and sharey say: { x = "all", "row", "col" or nil, y = … }.
+function figures.sharing(name, o)
+    local share = {}
+    for _, which in ipairs { "x", "y" } do
+        local value = o["share" .. which]
+        if value ~= nil then
+            if SHARED[value] == nil then
+                bad_argument(name, nil, "share" .. which, 'a boolean, "all", "row", "col" or "none"', value)
+            end
+            share[which] = SHARED[value] or nil
+        end
+    end
+    return share
+end
+
+local subplots_options = { figsize = true, dpi = true, enhanced = true, sharex = true, sharey = true }
+
 --- A new figure with a grid of axes, and those: one, a list, or a list of rows.
 function figures.subplots(name, rows, columns, options)
-    rows, columns = check_grid(name, rows == nil and 1 or rows, columns == nil and 1 or columns)
-    local figure = figures.new(name, options, rows, columns)
+    rows, columns = figures.check_grid(name, rows == nil and 1 or rows, columns == nil and 1 or columns)
+    local o = core.options(name, options, subplots_options)
+    local figure = figures.of(name, o, rows, columns, figures.sharing(name, o))
     local all = figure.axes
     if rows * columns == 1 then return figure, all[1] end
     local list = setmetatable({}, AxesList)
@@ -198,7 +250,7 @@ end
 
 --- The figure's axes of a row and column of a grid, by number from 1; a figure without charts gets that grid.
 function figures.subplot(figure, rows, columns, number)
-    rows, columns = check_grid("plot.subplot", rows, columns)
+    rows, columns = figures.check_grid("plot.subplot", rows, columns)
     number = core.integer("plot.subplot", 3, "number", number, 1, rows * columns)
     if figure.rows ~= rows or figure.columns ~= columns then
         for _, axes in ipairs(figure.axes) do
@@ -207,7 +259,7 @@ function figures.subplot(figure, rows, columns, number)
                       figure.columns, rows, columns)
             end
         end
-        figure.rows, figure.columns, figure.axes = rows, columns, {}
+        figure.rows, figure.columns, figure.axes, figure.share = rows, columns, {}, nil
         for k = 1, rows * columns do figure.axes[k] = new_axes(figure, k) end
     end
     figure.current = figure.axes[number]

@@ -10,6 +10,7 @@
 --     groups   groups of boxes and violins              ranges   what charts cover
 --     layers grids shapes                               what each chart is for gnuplot
 --     ticks    where axes have ticks                    fonts    characters that no font has
+--     share    axes with one range                      facets   axes for the categories of a table
 --     script   a figure as gnuplot's input              draw     running gnuplot; files
 --     terminal which graphics the terminal has          cells    a figure as characters
 --     show     where a figure is shown                  live     curves that grow
@@ -326,12 +327,42 @@
 --- > np.plot.figure{figsize={4, 3}, dpi=50}
 -- figure 200x150, save with np.plot.save("name.png")
 
---- np.plot.subplots(rows, cols, {figsize={6.4, 4.8}, dpi=100, enhanced=false}) -> figure, axes: a new figure with a
--- grid of axes: one, a list if there is one row or one column, else a list of rows: ax[2][1]:line(x, y). They count
--- from 1.
+--- np.plot.subplots(rows, cols, {figsize={6.4, 4.8}, dpi=100, enhanced=false, sharex=false, sharey=false}) -> figure,
+-- axes: a new figure with a grid of axes: one, a list if there is one row or one column, else a list of rows:
+-- ax[2][1]:line(x, y). They count from 1.
+--- sharex: true or "all": all axes have one x, its range, scale, ticks and names, and labels below the lowest alone;
+-- "col", "row": those of a column, or of a row; false or "none": each its own
+--- sharey: the same of y, with labels beside the leftmost
 --- > fig, ax = np.plot.subplots(1, 2, {figsize={8, 3}})
 --- > ax[1]:line({1, 2})
 -- axes 1 of a figure, 1 charts
+
+--- np.plot.facetgrid(t, f, {col=…, row=…, col_wrap=…, sharex=true, sharey=true, height=3, aspect=1, dpi=100}) ->
+-- figure: axes for each category of a table's columns: f(axes, part) draws the rows of one into its axes, as seaborn's
+-- FacetGrid. A title above tells which they are, unless f gives another.
+--- col: the name of the column whose categories stand side by side: texts, whole numbers or booleans
+--- row: that of the categories which stand below each other
+--- col_wrap: how many stand side by side; the next ones begin a new row
+--- sharex: as of np.plot.subplots
+--- sharey: as of np.plot.subplots
+--- height: of axes with what is around them, in inches
+--- aspect: their width in heights
+--- > t = np.table{kind={"cat", "dog", "cat"}, size={1, 2, 3}, age={4, 2, 5}}
+--- > np.plot.facetgrid(t, function(axes, part) axes:scatter(part.size, part.age) end, {col="kind"})
+-- figure 600x300, save with np.plot.save("name.png")
+
+--- np.plot.pairplot(t, {hue=…, vars=…, color=…, height=2.5, aspect=1, bins=10, s=16, alpha=1, dpi=100}) -> figure: for
+-- each pair of a table's columns the points of both, and histograms of single columns along the diagonal, as seaborn's.
+--- hue: the name of a column of categories
+--- vars: the names of the columns to show; without it all of numbers
+--- color: of all, or a list of one for each category
+--- height: of axes with what is around them, in inches
+--- aspect: their width in heights
+--- bins: of the histograms, as of np.plot.hist
+--- s: the areas of the points in square points
+--- > t = np.table{kind={"cat", "dog", "cat"}, size={1, 2, 3}, age={4, 2, 5}}
+--- > np.plot.pairplot(t, {hue="kind"})
+-- figure 500x500, save with np.plot.save("name.png")
 
 --- np.plot.subplot(rows, cols, number) -> figure: makes one of the current figure's axes current, from 1.
 --- > np.plot.figure()
@@ -452,6 +483,7 @@ end
 
 plot.live = require "neap.plot.live"
 plot.animate = require "neap.plot.animate"
+for name, f in pairs(require "neap.plot.facets") do plot[name] = f end
 
 function plot.subplots(rows, columns, options)
     local figure, axes = figures.subplots("plot.subplots", rows, columns, options)

@@ -7,6 +7,7 @@ local core = require "neap.core"
 local figures = require "neap.plot.figure"
 local layers = require "neap.plot.layers"
 local ranges = require "neap.plot.ranges"
+local share = require "neap.plot.share"
 local script_text = require "neap.plot.text"
 local styles = require "neap.plot.styles"
 local ticks = require "neap.plot.ticks"
@@ -227,6 +228,7 @@ function script.align(list)
 end
 
 --- What axes and their twin, if there is one, read and cover; their x is one.
+--- What axes and their twin, if there is one, read and cover; their x is one. { both, boxes, reads }.
 local function measure_both(both, size)
     local boxes, reads = {}, {}
     for k, axes in ipairs(both) do boxes[k], reads[k] = measure(axes, size) end
@@ -240,12 +242,29 @@ local function measure_both(both, size)
         end
         if second.x.low then ranges.include(first.x, second.x.low, second.x.high) end
         second.x = first.x
-        finish_range(second.y, both[2].set.ylim, "ylim")
     end
-    finish_range(first.x, both[1].set.xlim, "xlim")
-    finish_range(first.y, both[1].set.ylim, "ylim")
-    finish_range(first.z, both[1].set.zlim, "zlim")
-    return boxes, reads
+    return { both = both, boxes = boxes, reads = reads }
+end
+
+--- The same of axes of a figure by their numbers, of all or one, with the ends of all axes. size: of each, and scale.
+local function measure_all(figure, one, size)
+    local list, boxes = {}, {}
+    for k = 1, figure.rows * figure.columns do
+        if k == (one or k) or figure.share then
+            local axes = figure.axes[k]
+            list[k] = measure_both({ axes, figures.twin_of(axes) }, size)
+            boxes[k] = list[k].boxes[1]
+        end
+    end
+    if figure.share then share.ranges(figure, boxes) end
+    for _, measured in pairs(list) do
+        local first, second, set = measured.boxes[1], measured.boxes[2], measured.both[1].set
+        if second then finish_range(second.y, measured.both[2].set.ylim, "ylim") end
+        finish_range(first.x, set.xlim, "xlim")
+        finish_range(first.y, set.ylim, "ylim")
+        finish_range(first.z, set.zlim, "zlim")
+    end
+    return list
 end
 
 local function palette(out, axes, box, enhanced)
@@ -301,13 +320,26 @@ local function write_axis(out, what, axis, label, given, view, room)
     end
 end
 
+--- Takes the labels from ticks.
+local function without_labels(given)
+    local list = {}
+    for k, tick in ipairs(given or {}) do list[k] = { place = tick.place, label = "" } end
+    return given and list
+end
+
 local function frame(out, axes, twin, boxes, view)
     local enhanced, box = view.enhanced, boxes[1]
     local rooms = not axes.solid and not view.mode and rooms_of(axes, twin, view) or {}
     for _, what in ipairs(axes.solid and { "x", "y", "z" } or { "x", "y" }) do
         local label = axes[what .. "label_text"] or what == "x" and twin and twin.xlabel_text
         if what == "y" and view.mode == "frame" then label = nil end -- cells.lua writes it
-        write_axis(out, what, box[what], label, figures.ticks(axes, what), view, rooms[what])
+        local given = figures.ticks(axes, what)
+        if view.mode or not axes.figure.share or share.has_labels(axes.figure, what, axes.place) then
+            write_axis(out, what, box[what], label, given, view, rooms[what])
+        else
+            write_axis(out, what, box[what], nil, without_labels(given), view, rooms[what])
+            out(("set format %s \"\"\n"):format(what))
+        end
     end
     if twin then
         local label = twin.ylabel_text
@@ -354,12 +386,12 @@ local function clauses_of(both, reads, views)
     return clauses, cap
 end
 
---- Writes the commands of axes that get so many pixels by out, and data by out_data. mode: see script.of.
-local function write_axes(out, out_data, axes, width, height, scale, mode)
-    local enhanced, twin = axes.figure.enhanced, figures.twin_of(axes)
-    local both = { axes, twin }
-    local boxes, reads = measure_both(both, { width = width, height = height, scale = scale })
-    local views = {}
+--- Writes the commands of axes that get so many pixels by out, and data by out_data. measured: as `measure_all` gives
+-- it; place: words that give the axes their place; mode: see script.of.
+local function write_axes(out, out_data, measured, size, place, mode)
+    local both, boxes, width, height, scale = measured.both, measured.boxes, size.width, size.height, size.scale
+    local axes, twin, views = both[1], both[2], {}
+    local enhanced = axes.figure.enhanced
     for k, box in ipairs(boxes) do
         views[k] = { x = box.x, y = box.y, colors = box.colors, width = width, height = height, scale = scale,
                      enhanced = enhanced, mode = mode, point_scale = mode == "cells" and DOT * scale or scale,
@@ -368,12 +400,13 @@ local function write_axes(out, out_data, axes, width, height, scale, mode)
     -- gnuplot would put a white disc below the point of an error bar.
     out(("reset\nset pointintervalbox 0.0001\nset tics out nomirror\nset border 15 lw %.3g\n"):format(0.8 * scale))
     local best = observer(both, views)
-    local clauses, cap = clauses_of(both, reads, views)
+    local clauses, cap = clauses_of(both, measured.reads, views)
     for _, clause in ipairs(clauses) do
         for _, part in ipairs(clause.table or {}) do out_data(part) end
     end
     palette(out, axes, boxes[1], enhanced)
     frame(out, axes, twin, boxes, views[1])
+    out(place)
     out(("set errorbars %.3g\n"):format(cap / 5))
     views[1].titles = views[1].titles or twin and views[2].titles
     legend(out, axes, twin, views[1], best)
@@ -417,9 +450,11 @@ function script.of(figure, width, height, scale, change)
         local title = figure.title_text and " title " .. beside(figure.title_text, 14, width, view) or ""
         out(("set multiplot layout %d,%d rowsfirst%s\n"):format(figure.rows, figure.columns, title))
     end
+    local size = { width = math.ceil(width / figure.columns), height = math.ceil(height / figure.rows), scale = scale }
+    local list_of_axes = measure_all(figure, nil, size)
     for k = 1, figure.rows * figure.columns do
-        local axes = figure.axes[k]
-        write_axes(out, out_data, axes, math.ceil(width / figure.columns), math.ceil(height / figure.rows), scale)
+        local place = figure.share and share.margins(figure, k, width / scale, height / scale) or ""
+        write_axes(out, out_data, list_of_axes[k], size, place)
     end
     if several then out "unset multiplot\n" end
     return list
@@ -429,13 +464,16 @@ end
 -- no legend; of three dimensions the data too; "cells": the data alone, from edge to edge; nil: as script.of.
 function script.of_axes(axes, width, height, scale, mode)
     local list = { "set encoding utf8\n" }
-    write_axes(into(list), into(list), axes, width, height, scale, mode)
+    local size = { width = width, height = height, scale = scale }
+    local measured = measure_all(axes.figure, axes.place, size)[axes.place]
+    write_axes(into(list), into(list), measured, size, "", mode)
     return list
 end
 
 jit.off(write_axes)
 jit.off(measure_both, true)
 jit.off(script.align)
+jit.off(measure_all)
 jit.off(script.of)
 
 return script

@@ -57,6 +57,7 @@ end
 --- Ticks that the user has given. Labels along x that would touch are aslant; of labels that would touch even so, or
 -- along y, every so many stand there. room: pixels, of a scale of 1, that the axis has; nil: labels are as they are.
 function ticks.given(out, which, wanted, enhanced, axis, room)
+    if #wanted == 0 then return out(("unset %stics\n"):format(which)) end
     local gap, every, aslant = room and smallest_gap(wanted), 1, false
     if gap and not axis.log then every, aslant = fitting(which, wanted, gap / (axis.high - axis.low) * room) end
     local list = {}
