@@ -494,7 +494,7 @@ check.test("what cannot be drawn is refused", function()
         { function() plot.contour(np.ones { 1, 3 }) end, "two rows and two columns" },
         { function() plot.surface({ 1, 2 }, { 1, 2 }, np.ones { 2, 3 }) end, "x must have 3 elements and y 2" },
         { function() plot.xlim(1, 1) end, "the limits must differ" },
-        { function() plot.xscale "no" end, '"linear" or "log"' },
+        { function() plot.xscale "no" end, '"linear", "log" or "date"' },
         { function() plot.title {} end, "np.plot.title: argument 1" },
         { function() plot.legend { loc = "no" } end, "'loc' must be" },
         { function() plot.legend "no" end, "'loc' must be" },

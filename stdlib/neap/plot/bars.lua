@@ -32,7 +32,8 @@ local function add_errors(axes, name, layer, o, n, k)
     if o.ecolor ~= nil then own.color = styles.color(name, "ecolor", o.ecolor) end
     own.linestyle, own.marker, own.markersize, own.draw, own.is_part = "", false, 6, "lines", true
     own.capsize = number(name, "capsize", o.capsize, 0, 0, 100)
-    local place, tip = layer.data.x + (layer.from + layer.wide / 2), layer.data.height
+    local place, tip = layer.data.x, layer.data.height
+    own.offset = { [layer.across and "y" or "x"] = layer.from + layer.wide / 2 }
     if layer.data.bottom then tip = tip + layer.data.bottom end
     own.data = { x = layer.across and tip or place, y = layer.across and place or tip }
     for _, which in ipairs { "x", "y" } do

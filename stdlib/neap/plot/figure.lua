@@ -8,6 +8,7 @@
 -- current figure has been shown begins a new one; titles and the like go to the one that was shown.
 local core = require "neap.core"
 local aliases = require "neap.core.aliases"
+local dates = require "neap.plot.dates"
 
 local raise, bad_argument = core.raise, core.bad_argument
 local figures = {}
@@ -323,6 +324,8 @@ local function set_limits(which)
     local name = "plot." .. which
     return function(axes, low, high)
         if type(low) == "table" and high == nil then low, high = low[1], low[2] end
+        if type(low) == "string" then low = dates.seconds(low) or low end
+        if type(high) == "string" then high = dates.seconds(high) or high end
         for k, value in pairs { low, high } do
             if type(value) ~= "number" or value ~= value or math.abs(value) == math.huge then
                 bad_argument(name, k, k == 1 and "low" or "high", "a finite number", value)
@@ -336,8 +339,8 @@ settings.xlim, settings.ylim, settings.zlim = set_limits "xlim", set_limits "yli
 
 local function set_scale(which)
     return function(axes, scale)
-        if scale ~= "log" and scale ~= "linear" then
-            bad_argument("plot." .. which, 1, "scale", '"linear" or "log"', scale)
+        if scale ~= "log" and scale ~= "linear" and scale ~= "date" then
+            bad_argument("plot." .. which, 1, "scale", '"linear", "log" or "date"', scale)
         end
         axes.set[which] = scale
     end

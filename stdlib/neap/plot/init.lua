@@ -10,6 +10,7 @@
 --     groups   groups of boxes and violins              ranges   what charts cover
 --     layers grids shapes                               what each chart is for gnuplot
 --     ticks    where axes have ticks                    fonts    characters that no font has
+--     dates    axes of dates
 --     share    axes with one range                      facets   axes for the categories of a table
 --     script   a figure as gnuplot's input              draw     running gnuplot; files
 --     terminal which graphics the terminal has          cells    a figure as characters
@@ -282,7 +283,7 @@
 -- figure 640x480, save with np.plot.save("name.png")
 
 --- np.plot.xlim(low, high), np.plot.ylim(low, high), np.plot.zlim(low, high) -> figure: the ends of an axis; the
--- greater one first turns it around. nil leaves one to the data.
+-- greater one first turns it around. nil leaves one to the data. An end may be a text of a date, "2024-03-15".
 --- > np.plot.xlim(0, 10)
 -- figure 640x480, save with np.plot.save("name.png")
 --- > np.plot.ylim(nil, 5)
@@ -290,7 +291,9 @@
 --- > np.plot.zlim(0, 1)
 -- figure 640x480, save with np.plot.save("name.png")
 
---- np.plot.xscale(scale), np.plot.yscale(scale) -> figure: "log" or "linear".
+--- np.plot.xscale(scale), np.plot.yscale(scale) -> figure: "log", "linear" or "date": numbers are seconds since 1970,
+-- of UTC, and texts of ISO 8601, such as "2024-03-15" or "2024-03-15T12:30:00Z", are dates. An axis whose first texts
+-- all are dates has this scale by itself; "linear", set before, makes them names. Widths of bars are days then.
 --- > np.plot.xscale("linear")
 -- figure 640x480, save with np.plot.save("name.png")
 --- > np.plot.yscale("linear")

@@ -2,7 +2,7 @@
 --
 -- A kind has three functions, called in this order when a picture is drawn:
 --
---     read(layer) -> p                 its arrays as columns of doubles (waits), in a table of its own
+--     read(layer, box) -> p            its arrays as columns of doubles (waits), in a table of its own
 --     cover(p, layer, box)             enlarges the box by what it covers; box.x and box.y: { low, high, log }, and
 --                                      `tight`: nothing is left free at that end
 --     draw(p, layer, view) -> clauses  { text, data, before, labels, table }: `text` goes into the command, `data`
@@ -14,6 +14,7 @@
 local ffi = require "ffi"
 local core = require "neap.core"
 local columns = require "neap.plot.columns"
+local dates = require "neap.plot.dates"
 local grids = require "neap.plot.grids"
 local ranges = require "neap.plot.ranges"
 local script_text = require "neap.plot.text"
@@ -136,9 +137,18 @@ local function finite_rows(given, n)
     return kept, count
 end
 
+--- What a unit of the width of bars is on an axis: 1, or a day where it has dates.
+local function width_unit(axis)
+    return axis.date and dates.DAY or 1
+end
+
 layers.errorbar = {
-    read = function(layer)
+    read = function(layer, box)
         local p = read_xy(layer)
+        for which, offset in pairs(layer.offset or {}) do -- of the errors of bars
+            offset = offset * width_unit(box[which])
+            for k = 0, p.n - 1 do p[which][k] = p[which][k] + offset end
+        end
         for _, axis in ipairs { "x", "y" } do
             if layer.data[axis .. "_below"] then
                 local below, above = doubles(layer.data[axis .. "_below"]), doubles(layer.data[axis .. "_above"])
@@ -275,8 +285,8 @@ local function cover_boxes(p, layer, box)
 end
 
 layers.bars = {
-    read = function(layer)
-        local p = {}
+    read = function(layer, box)
+        local p, unit = {}, width_unit(layer.across and box.y or box.x)
         local place, height
         place, p.n = doubles(layer.data.x)
         height = doubles(layer.data.height)
@@ -286,7 +296,7 @@ layers.bars = {
         for k = 0, p.n - 1 do
             local first = base and base[k] or 0
             from[k], to[k] = first, first + height[k]
-            low[k], high[k] = place[k] + layer.from, place[k] + layer.from + layer.wide
+            low[k], high[k] = place[k] + layer.from * unit, place[k] + (layer.from + layer.wide) * unit
             middle[k] = (low[k] + high[k]) / 2
         end
         if layer.across then

@@ -6,6 +6,7 @@
 local ffi = require "ffi"
 local columns = require "neap.plot.columns"
 local core = require "neap.core"
+local dates = require "neap.plot.dates"
 local figures = require "neap.plot.figure"
 local looks = require "neap.plot.looks"
 local styles = require "neap.plot.styles"
@@ -77,11 +78,34 @@ local function places_of_texts(axes, name, position, which, what, value)
     return array_of(n, function(k) return at[rows[k]] or core.NAN end)
 end
 
+--- The seconds of texts along x or y of axes that has dates, an array: because the user has set this scale, or because
+-- nothing else is known of it and all texts are dates; nil: they are names.
+local function dates_of_texts(axes, name, which, what, value)
+    local scale = axes.set[which .. "scale"]
+    if which == "z" or scale ~= nil and scale ~= "date" or axes.set[which .. "names"] then return nil end
+    local list, rows, n = numbered(value)
+    local at = {}
+    for k, label in ipairs(list) do
+        at[k - 1] = dates.seconds(label)
+        if not at[k - 1] then
+            if scale ~= "date" then return nil end
+            raise(name, "%s has dates, such as \"2024-03-15\" or \"2024-03-15T12:30\", got '%s'", what, label)
+        end
+    end
+    if #list == 0 then return nil end
+    axes.set[which .. "scale"] = "date"
+    return array_of(n, function(k) return at[rows[k]] or core.NAN end)
+end
+
+--- The places of texts along an axis: dates, or names.
+local function text_places(axes, name, position, which, what, value)
+    return dates_of_texts(axes, name, which, what, value)
+        or places_of_texts(axes, name, position, which, what, value)
+end
+
 --- The places of an argument along an axis: numbers, or texts.
 function names.places(axes, name, position, which, what, value)
-    if names.are_texts(name, what, value) then
-        return places_of_texts(axes, name, position, which, what, value)
-    end
+    if names.are_texts(name, what, value) then return text_places(axes, name, position, which, what, value) end
     return columns.array(name, position, what, value)
 end
 
@@ -92,7 +116,7 @@ end
 
 --- The place of a number or a text.
 function names.place(axes, name, position, which, what, value)
-    if type(value) == "string" then return places_of_texts(axes, name, position, which, what, { value }):item() end
+    if type(value) == "string" then return text_places(axes, name, position, which, what, { value }):item() end
     return looks.finite(name, position, what, value)
 end
 

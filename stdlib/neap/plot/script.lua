@@ -4,6 +4,7 @@
 -- gnuplot, which rounds them up to the next tick: 5 % of the data's extent stay free at each end, as in matplotlib,
 -- but none around pictures and below bars.
 local core = require "neap.core"
+local dates = require "neap.plot.dates"
 local figures = require "neap.plot.figure"
 local layers = require "neap.plot.layers"
 local ranges = require "neap.plot.ranges"
@@ -186,13 +187,14 @@ end
 
 --- What the layers of axes read and cover.
 local function measure(axes, size)
-    local box = { x = { log = axes.set.xscale == "log" }, y = { log = axes.set.yscale == "log" }, z = {}, colors = {},
-                  width = size.width, height = size.height, scale = size.scale }
+    local x, y = axes.set.xscale, axes.set.yscale
+    local box = { x = { log = x == "log", date = x == "date" }, y = { log = y == "log", date = y == "date" }, z = {},
+                  colors = {}, width = size.width, height = size.height, scale = size.scale }
     local read = {}
     for k, layer in ipairs(axes.layers) do
         local kind = layers[layer.kind]
         if kind.solid then axes.solid = true end
-        read[k] = kind.read(layer)
+        read[k] = kind.read(layer, box)
         kind.cover(read[k], layer, box)
     end
     for k, layer in ipairs(axes.layers) do
@@ -305,19 +307,24 @@ end
 --- The range, the text and the ticks of an axis: x, y, z, or y2. given: ticks that the user has set, or names.
 local function write_axis(out, what, axis, label, given, view, room)
     local enhanced = view.enhanced
-    if label then
+    local function label_below(lines) -- of ticks, of which gnuplot counts the first alone
+        if lines == 2 then label = "\n" .. (label or " ") end
+        if not label then return end
         local text = beside(label, 10, what == "x" and view.width or view.height, view)
         out(("set %slabel %s%s\n"):format(what, text, what == "z" and " rotate parallel" or ""))
     end
     out(("set %srange %s noextend\n"):format(what, range_of(axis)))
+    local lines = 1
     if given then
         if axis.log then out(("set logscale %s\n"):format(what)) end
         ticks.given(out, what, given, enhanced, axis, room)
     elseif axis.log then
         ticks.logarithmic(out, what, axis)
-    elseif room then
-        ticks.linear(out, what, axis, room)
+    else
+        lines = axis.date and dates.ticks(out, what, axis, room)
+        if not lines and room then ticks.linear(out, what, axis, room) end
     end
+    label_below(lines)
 end
 
 --- Takes the labels from ticks.
@@ -337,6 +344,7 @@ local function frame(out, axes, twin, boxes, view)
         if view.mode or not axes.figure.share or share.has_labels(axes.figure, what, axes.place) then
             write_axis(out, what, box[what], label, given, view, rooms[what])
         else
+            box[what].date = nil
             write_axis(out, what, box[what], nil, without_labels(given), view, rooms[what])
             out(("set format %s \"\"\n"):format(what))
         end
