@@ -138,6 +138,15 @@ local function linear_axis(which, axis)
     return ("set %s2range [%.17g:%.17g] noextend\n"):format(which, low, high), which .. "2"
 end
 
+--- The same, and where the middles of `count` pixels that reach from end to end of an axis begin, and their step.
+function grids.picture_axis(which, axis, count)
+    local before, name = linear_axis(which, axis)
+    local low, high = axis.low, axis.high
+    if axis.log then low, high = math.log10(low), math.log10(high) end
+    local step = (high - low) / count
+    return before, name, low + step / 2, step
+end
+
 local function check_rising(name, what, at, n)
     for k = 1, n - 1 do
         if at[k] ~= at[k] or at[k] <= at[k - 1] then core.raise(name, "%s must rise from element to element", what) end

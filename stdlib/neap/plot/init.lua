@@ -8,7 +8,7 @@
 --     looks    options that many charts have            names    texts along axes; categories
 --     charts bars boxes violins pies arrows             what each chart takes
 --     groups   groups of boxes and violins              ranges   what charts cover
---     layers grids shapes                               what each chart is for gnuplot
+--     layers grids shapes raster                        what each chart is for gnuplot
 --     ticks    where axes have ticks                    fonts    characters that no font has
 --     dates    axes of dates
 --     share    axes with one range                      facets   axes for the categories of a table

@@ -17,6 +17,7 @@ local columns = require "neap.plot.columns"
 local dates = require "neap.plot.dates"
 local grids = require "neap.plot.grids"
 local ranges = require "neap.plot.ranges"
+local raster = require "neap.plot.raster"
 local script_text = require "neap.plot.text"
 local shapes = require "neap.plot.shapes"
 local styles = require "neap.plot.styles"
@@ -203,8 +204,13 @@ local function read_points(layer)
 end
 
 local function draw_points(p, layer, view, list, kept, count)
-    local style = { layer.data.s and "pt " .. layer.marker .. " ps variable"
-                    or point_words(layer.marker, math.sqrt(layer.size) / 6 * layer.marker_factor, view) }
+    local size = math.sqrt(layer.size) / 6 * layer.marker_factor
+    if not p.z and raster.is_wanted(count or p.n, layer, view) then
+        local words = point_words(layer.marker, p.s and 1 or size, view)
+        return { raster.clause(p, layer, view, p.s or size, ("%s %s %s"):format(
+            words, p.c and "lc palette" or "lc " .. color_of(layer), title_of(layer, view))) }
+    end
+    local style = { layer.data.s and "pt " .. layer.marker .. " ps variable" or point_words(layer.marker, size, view) }
     if p.s then
         list[#list + 1] = p.s
         if view.point_scale ~= 1 then
@@ -468,7 +474,9 @@ layers.pixels = {
 }
 
 for _, more in ipairs { grids, shapes } do
-    for kind, layer in pairs(more) do layers[kind] = layer end
+    for kind, layer in pairs(more) do
+        if type(layer) == "table" then layers[kind] = layer end
+    end
 end
 
 for _, kind in pairs(layers) do

@@ -75,4 +75,17 @@ function ranges.colored(values, n, layer, view, axes)
         .. "notitle, NaN with points palette notitle", ffi.string(bytes, 4 * n) -- the second for the colour bar
 end
 
+--- The pixels of the axes each way, about, of a scale of 1: those of axes with equal units are alike.
+function ranges.pixels_of(view)
+    if view.mode == "cells" then return view.width / view.scale, view.height / view.scale end
+    local wide = math.max(view.width / view.scale - view.beside, 10)
+    local high = math.max(view.height / view.scale - view.above, 10)
+    if view.equal and not view.x.log and not view.y.log then
+        local across, up = view.x.high - view.x.low, view.y.high - view.y.low
+        local unit = math.min(wide / across, high / up)
+        wide, high = unit * across, unit * up
+    end
+    return wide, high
+end
+
 return ranges

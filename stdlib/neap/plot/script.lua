@@ -295,6 +295,15 @@ local function rooms_of(axes, twin, view)
              y = math.max(view.height / view.scale - 40 - titles, 1) }
 end
 
+--- Pixels of a scale of 1 beside and above the frame of axes, on both sides together, about.
+local function surroundings(axes, twin)
+    if axes.hidden then return 40, 40 + (axes.title_text and 30 or 0) end
+    local given = figures.ticks(axes, "y")
+    local beside = 30 + (given and ticks.longest(given) * LETTER or 32) + (axes.ylabel_text and 20 or 0)
+    beside = beside + (axes.has_colorbar and 70 or 0) + (twin and LABELS or 0)
+    return beside, 55 + (axes.title_text and 30 or 0) + (axes.xlabel_text and 20 or 0)
+end
+
 local EDGE, CELL = 20, 4 -- pixels that texts leave free; of a character in the mode "frame"
 
 --- A text beside axes as gnuplot reads it, small or short enough for the extent of the picture.
@@ -401,9 +410,11 @@ local function write_axes(out, out_data, measured, size, place, mode)
     local axes, twin, views = both[1], both[2], {}
     local enhanced = axes.figure.enhanced
     for k, box in ipairs(boxes) do
+        local beside, above = surroundings(axes, twin)
         views[k] = { x = box.x, y = box.y, colors = box.colors, width = width, height = height, scale = scale,
-                     enhanced = enhanced, mode = mode, point_scale = mode == "cells" and DOT * scale or scale,
-                     place = k == 1 and "first" or "second", equal = axes.aspect == "equal" }
+                     beside = beside, above = above, enhanced = enhanced, mode = mode,
+                     point_scale = mode == "cells" and DOT * scale or scale, place = k == 1 and "first" or "second",
+                     equal = axes.aspect == "equal", has_twin = twin ~= nil }
     end
     -- gnuplot would put a white disc below the point of an error bar.
     out(("reset\nset pointintervalbox 0.0001\nset tics out nomirror\nset border 15 lw %.3g\n"):format(0.8 * scale))

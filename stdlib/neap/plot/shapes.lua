@@ -130,7 +130,6 @@ shapes.wedge = {
 
 -- ---- Arrows ---------------------------------------------------------------------------------------------------------
 
-local SIDES, ABOVE = 100, 60 -- pixels beside and above axes, about
 local HEAD = 8 -- pixels of the head of an arrow
 local MEAN = 1.8 -- so many arrows of the mean length would lie in the width of one column of a square field
 
@@ -158,22 +157,10 @@ local function unit_length(p, layer)
     return sum > 0 and count / (MEAN * sum * math.max(10, math.sqrt(p.n))) or 1
 end
 
---- The pixels of the axes each way, of a scale of 1: those of axes with equal units are alike.
-local function pixels_of(view)
-    local wide = math.max(view.width / view.scale - SIDES, 10)
-    local high = math.max(view.height / view.scale - ABOVE, 10)
-    if view.equal and not view.x.log and not view.y.log then
-        local across, up = view.x.high - view.x.low, view.y.high - view.y.low
-        local unit = math.min(wide / across, high / up)
-        wide, high = unit * across, unit * up
-    end
-    return wide, high
-end
-
 --- The ends of arrows on the axes: columns of where they begin, and how far they go.
 local function arrow_ends(p, layer, view)
     local begin_x, begin_y, far_x, far_y = columns.new(p.n), columns.new(p.n), columns.new(p.n), columns.new(p.n)
-    local wide, high = pixels_of(view)
+    local wide, high = ranges.pixels_of(view)
     local x_pixel, x_value = scale_of(view.x, wide)
     local y_pixel, y_value = scale_of(view.y, high)
     local unit = unit_length(p, layer) * wide
@@ -222,7 +209,7 @@ shapes.arrows = {
             color = layer.alpha == 1 and "palette" or "rgb variable"
         end
         local bar = p.c and layer.alpha ~= 1 and ", NaN with points palette notitle" or "" -- for the colour bar
-        local wide = pixels_of(view)
+        local wide = ranges.pixels_of(view)
         return { { text = ("'-' binary record=(%d) format='%s' using %s with vectors head filled size graph %.4g,20,90 "
                            .. "lw %.3g lc %s %s%s")
                      :format(p.n, ("%float64"):rep(#list), #list == 5 and "1:2:3:4:5" or "1:2:3:4", HEAD / wide,
