@@ -4,6 +4,8 @@ local np = require "neap"
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 
+local script = require "neap.plot.script"
+
 local plot = np.plot
 local temporary = os.tmpname()
 os.remove(temporary)
@@ -113,6 +115,23 @@ test("labels of low axes do not touch either, nor do names", function()
     check.ok(svg:find ">%s*item1<" and not svg:find ">%s*item2<" and not svg:find "rotate%(%-45")
     svg = plot.figure { figsize = { 4, 3 } }:barh({ "a name that takes half the width", "b" }, { 1e6, 2e6 }):svg()
     check.ok(not svg:find ">%s*500000<", "long names leave less room to the numbers")
+end)
+
+test("ticks of a low or narrow image do not touch, nor those of its colour bar", function()
+    local function step_of(figure, which)
+        local text = table.concat(script.of(figure, 640, 480, 1))
+        return tonumber(text:match("set " .. which .. "tics ([%d.]+)\n"))
+    end
+    local low, narrow = plot.figure():imshow(np.zeros { 10, 200 } + np.arange(200), { colorbar = true }),
+        plot.figure():imshow(np.zeros { 200, 10 })
+    check.equal({ step_of(low, "y"), step_of(low, "cb"), step_of(narrow, "x") }, { 10, 100, 10 })
+end)
+
+test("a legend has room in the picture", function()
+    local label = ("long "):rep(60)
+    local svg = plot.figure():line({ 1, 2 }, { label = label }):line({ 2, 1 }, { label = "b" }):svg()
+    check.ok(svg:find "long l?o?n?g?…" and svg:find ">b<")
+    check.ok(not svg:gsub("<title>.-</title>", ""):find(("long "):rep(20)))
 end)
 
 test("texts that are long are small, or of more lines, and lie within the picture", function()
@@ -441,7 +460,6 @@ check.test("boxes of many groups are as few ops as of one, whatever their sizes"
 end)
 
 check.test("a chart that raises adds nothing, and begins no figure", function()
-    local script = require "neap.plot.script"
     local function text(figure) return table.concat(script.of(figure, 640, 480, 1)) end
     local wrong = {
         function(f) f:bar({ "q", "r" }, { 1, 2, 3 }) end, function(f) f:line({ "q" }, { 1, 2 }) end,

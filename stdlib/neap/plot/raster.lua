@@ -7,7 +7,6 @@
 -- blocks of such pixels hardly more.
 local bit = require "bit"
 local ffi = require "ffi"
-local columns = require "neap.plot.columns"
 local core = require "neap.core"
 local grids = require "neap.plot.grids"
 local ranges = require "neap.plot.ranges"

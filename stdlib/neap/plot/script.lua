@@ -269,7 +269,7 @@ local function measure_all(figure, one, size)
     return list
 end
 
-local function palette(out, axes, box, enhanced)
+local function palette(out, axes, box, enhanced, room)
     if not box.map then return end
     local list = {}
     for k, color in ipairs(box.map) do list[k] = ("%d \"#%s\""):format(k - 1, color) end
@@ -280,6 +280,7 @@ local function palette(out, axes, box, enhanced)
         out(("set cbrange [%.17g:%.17g]\n"):format(low, high))
     end
     out(axes.has_colorbar and "set colorbox\nset format cb \"%h\"\n" or "unset colorbox\n")
+    if low and room then ticks.linear(out, "cb", { low = low, high = high }, room) end
     if axes.colorbar_text then out(("set cblabel %s\n"):format(quote(axes.colorbar_text, enhanced))) end
 end
 
@@ -291,8 +292,14 @@ local function rooms_of(axes, twin, view)
     local given = figures.ticks(axes, "y")
     if given then left = left + math.max(ticks.longest(given) * LETTER - LABELS, 0) end
     local titles = (axes.title_text and 30 or 0) + (axes.xlabel_text and 20 or 0)
-    return { x = math.max(view.width / view.scale - (axes.has_colorbar and 170 or 100) - left, 1),
-             y = math.max(view.height / view.scale - 40 - titles, 1) }
+    local rooms = { x = math.max(view.width / view.scale - (axes.has_colorbar and 170 or 100) - left, 1),
+                    y = math.max(view.height / view.scale - 40 - titles, 1) }
+    if view.equal and not view.x.log and not view.y.log then -- one of them is smaller
+        local across, up = view.x.high - view.x.low, view.y.high - view.y.low
+        local unit = math.min(rooms.x / across, rooms.y / up)
+        rooms.x, rooms.y = unit * across, unit * up
+    end
+    return rooms
 end
 
 --- Pixels of a scale of 1 beside and above the frame of axes, on both sides together, about.
@@ -343,9 +350,8 @@ local function without_labels(given)
     return given and list
 end
 
-local function frame(out, axes, twin, boxes, view)
+local function frame(out, axes, twin, boxes, view, rooms)
     local enhanced, box = view.enhanced, boxes[1]
-    local rooms = not axes.solid and not view.mode and rooms_of(axes, twin, view) or {}
     for _, what in ipairs(axes.solid and { "x", "y", "z" } or { "x", "y" }) do
         local label = axes[what .. "label_text"] or what == "x" and twin and twin.xlabel_text
         if what == "y" and view.mode == "frame" then label = nil end -- cells.lua writes it
@@ -410,9 +416,9 @@ local function write_axes(out, out_data, measured, size, place, mode)
     local axes, twin, views = both[1], both[2], {}
     local enhanced = axes.figure.enhanced
     for k, box in ipairs(boxes) do
-        local beside, above = surroundings(axes, twin)
+        local sides, above = surroundings(axes, twin)
         views[k] = { x = box.x, y = box.y, colors = box.colors, width = width, height = height, scale = scale,
-                     beside = beside, above = above, enhanced = enhanced, mode = mode,
+                     beside = sides, above = above, enhanced = enhanced, mode = mode,
                      point_scale = mode == "cells" and DOT * scale or scale, place = k == 1 and "first" or "second",
                      equal = axes.aspect == "equal", has_twin = twin ~= nil }
     end
@@ -423,8 +429,9 @@ local function write_axes(out, out_data, measured, size, place, mode)
     for _, clause in ipairs(clauses) do
         for _, part in ipairs(clause.table or {}) do out_data(part) end
     end
-    palette(out, axes, boxes[1], enhanced)
-    frame(out, axes, twin, boxes, views[1])
+    local rooms = not axes.solid and not mode and rooms_of(axes, twin, views[1]) or {}
+    palette(out, axes, boxes[1], enhanced, rooms.y)
+    frame(out, axes, twin, boxes, views[1], rooms)
     out(place)
     out(("set errorbars %.3g\n"):format(cap / 5))
     views[1].titles = views[1].titles or twin and views[2].titles

@@ -117,7 +117,10 @@ end
 function text.title(layer, view)
     if not layer.label or layer.label == "" then return "notitle" end
     view.titles = (view.titles or 0) + 1
-    return "title " .. text.quote(layer.label:gsub("[\r\n]+", " "), view.enhanced)
+    local label = layer.label:gsub("[\r\n]+", " ")
+    -- A legend that is wider than the picture shows nothing. The ends of marks belong together, so such stay.
+    if not view.enhanced then label = text.cut(label, math.max(math.floor(view.width / view.scale / 7.5) - 22, 8)) end
+    return "title " .. text.quote(label, view.enhanced)
 end
 
 return text

@@ -113,7 +113,7 @@ function ticks.linear(out, which, axis, room)
     if not (extent > size * 1e-14 and extent < 1e300) then return end
     local usual = usual_step(extent)
     local step = usual
-    while labels_extent(which, axis, step, size) > room and next_step(step) < extent do step = next_step(step) end
+    while labels_extent(which, axis, step, size) > room and next_step(step) <= extent do step = next_step(step) end
     if step ~= usual then out(("set %stics %.17g\n"):format(which, step)) end
     local digits = digits_of(step, size)
     -- gnuplot's own format writes 0.50000000 where an end of the axis is hardly more than 0.
