@@ -44,6 +44,13 @@ check.test("axes that share have one range", function()
     check.ok(not parts_of(charts())[1]:find "margin", "others stand where gnuplot has them")
 end)
 
+check.test("bars stand on the edge of all axes that share", function()
+    local figure, axes = plot.subplots(1, 2, { sharey = true })
+    axes[1]:bar({ 1, 2 }, { 3, 20 })
+    axes[2]:line { 5, 10 }
+    check.equal(ranges_of(figure, "y"), { "[0:21]", "[0:21]" })
+end)
+
 check.test("what is set of a shared axis is set of all", function()
     local figure, axes = charts { sharex = true, sharey = "col" }
     axes[2][1]:xlim(1, 9):yscale "log"

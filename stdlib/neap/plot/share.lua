@@ -17,17 +17,22 @@ function share.ranges(figure, boxes)
         for k, box in pairs(boxes) do
             local group = figures.group_of(figure, which, k)
             if group and box[which].low then
-                local own = box[which]
-                local all = groups[group] or { tight_low = own.tight_low, tight_high = own.tight_high }
-                ranges.include(all, own.low, own.high)
-                all.tight_low, all.tight_high = all.tight_low and own.tight_low, all.tight_high and own.tight_high
-                groups[group] = all
+                groups[group] = groups[group] or {}
+                ranges.include(groups[group], box[which].low, box[which].high)
+            end
+        end
+        for k, box in pairs(boxes) do -- nothing is left free where an axis ends that leaves nothing
+            local own, all = box[which], groups[figures.group_of(figure, which, k)]
+            if all then
+                all.tight_low = all.tight_low or own.low == all.low and own.tight_low
+                all.tight_high = all.tight_high or own.high == all.high and own.tight_high
             end
         end
         for k, box in pairs(boxes) do
             local all = groups[figures.group_of(figure, which, k)]
-            for key, value in pairs(all or {}) do box[which][key] = value end
-            if all then box[which].tight_low, box[which].tight_high = all.tight_low, all.tight_high end
+            if all then
+                for _, key in ipairs { "low", "high", "tight_low", "tight_high" } do box[which][key] = all[key] end
+            end
         end
     end
 end
