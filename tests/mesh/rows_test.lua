@@ -102,6 +102,11 @@ local CASES = {
         { {}, input({ 4, 4 }, "bool"), input({ 4, 4 }, "bool") },
         { {}, input({ 4, 4 }, "u8", 0, 200), input({ 4, 4 }, "u8", 0, 200) }, { {}, input { 4, 0 }, input { 0, 4 } },
     },
+    sparse_product = {
+        { { 4, 0 }, input { 4 }, input { 4, 2 }, input({ 4 }, "i32", -1, 4), input({ 3 }, "i32", 0, 4) },
+        { { 4, 1 }, input { 4 }, input { 2, 4 }, input({ 4 }, "i32", -1, 4), input({ 3 }, "i32", 0, 4) },
+    },
+    sparse_sample = { { {}, input { 2, 4 }, input { 4, 4 }, input({ 4 }, "i32", -1, 4), input({ 3 }, "i32", 0, 4) } },
     argsort = { { { 0, 0 }, input({ 4, 4 }, "i32") }, { { -1, 1 }, input { 4, 8 } } },
     threefry = { { {}, KEYS, input({ 4, 4, 2 }, "u32", 0, 9) }, { {}, input({ 2 }, "u32", 0, 9), KEYS } },
     random_bits = { { { 32, 2, 4 }, KEYS }, { { 64, 4 }, KEYS } },

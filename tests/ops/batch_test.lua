@@ -72,6 +72,9 @@ local function complex(dims) return made(function(x) return np.complex(x, x + 1)
 local F32, F64 = core.dtype_codes.f32, core.dtype_codes.f64
 local KEY = input({ 2 }, "u32", 0, 1000)
 
+-- Four elements of a sparse matrix of two rows and three columns; some columns are out of range.
+local PLACES, STARTS = input({ 4 }, "i32", -1, 3), made(np.sort, { 3 }, "i32")
+
 -- ---- Cases: lists of { attributes, inputs… } ------------------------------------------------------------------------
 
 local CASES = {
@@ -121,6 +124,12 @@ local CASES = {
         { {}, whole { 2, 2, 3 }, whole { 2, 3, 2 } }, { {}, whole { 2, 2, 3 }, whole { 2, 3, 1 } },
         { {}, input({ 2, 3 }, "i32"), input({ 3, 2 }, "i32") }, { {}, whole({ 2, 0 }, "f64"), whole({ 0, 2 }, "f64") },
     },
+    sparse_product = {
+        { { 3, 0 }, input { 4 }, input { 3, 2 }, PLACES, STARTS },
+        { { 3, 1 }, input { 4 }, input { 2, 1 }, PLACES, STARTS },
+        { { 3, 0 }, input({ 4 }, "i32"), input({ 3, 1 }, "i32"), PLACES, STARTS },
+    },
+    sparse_sample = { { {}, input { 2, 2 }, input { 3, 2 }, PLACES, STARTS } },
     argsort = {
         { { 0, 0 }, input({ 5, 2 }, "i32") }, { { -1, 1 }, input { 2, 5 } }, { { 1, 1 }, input({ 2, 3 }, "bool") },
     },

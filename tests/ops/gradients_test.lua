@@ -133,6 +133,17 @@ local structural = {
     dynamic_slice = { function(x) return np.dynamic_slice(x, { -2, 1 }, { 2, 1 }) end, { some(3, 2) } },
     dynamic_update_slice = { function(x, y) return np.dynamic_update_slice(x, y, { 9, -2 }) end,
                              { some(3, 2), some(2, 1) } },
+    sparse_product = { function(x, y)
+        local A = np.sparse.csr_array { data = x, indices = { 0, 2, 1 }, indptr = { 0, 2, 3 }, shape = { 2, 3 } }
+        return flat(A:dot(y), A.T:dot(A:dot(y)))
+    end, { some(3), some(3, 2) } },
+    sparse_sample = { function(x, y)
+        local function energy(d)
+            local A = np.sparse.csr_array { data = d, indices = { 0, 2, 1 }, indptr = { 0, 2, 3 }, shape = { 2, 3 } }
+            return (A:dot(y) ^ 2):sum()
+        end
+        return np.grad(energy)(x)
+    end, { some(3), some(3, 2) } },
     put_add = { function(x, y) return x:at { repeated }:add(y) end, { some(3, 2), some(3, 2) } },
     put_mul = { function(x, y) return x:at { repeated }:mul(y) end, { some(3, 2), some(3, 2) } },
     put_max = { function(x, y) return x:at { repeated }:max(y) end, { some(3, 2), some(3, 2) } },
