@@ -118,8 +118,10 @@ local function coerce_rare(name, position, value, inputs, how)
     if core.is_size(value) then return core.number(value) end
     local meta = getmetatable(value)
     if type(meta) == "table" and meta.__array then return meta.__array(value, name, inputs, how) end
-    local is_data = type(value) == "table" and (value[1] ~= nil or next(value) == nil)
-    local hint = is_data and "; np.array makes one from a table" or ""
+    local is_data = type(value) == "table" and meta == nil and (value[1] ~= nil or next(value) == nil)
+    local is_sparse = type(meta) == "table" and meta.__tree
+    local hint = is_data and "; np.array makes one from a table" or is_sparse
+        and "; A:toarray() makes a dense one, and A:dot(x) and A * x take dense arrays" or ""
     raise(name, "argument %d must be an array or a number, got %s%s", position, core.describe(value), hint)
 end
 

@@ -1,7 +1,7 @@
 --- tree.lua: np.tree: nested Lua tables of arrays, numbers and other leaves.
 --
--- A table without a metatable is an inner node; everything else is a leaf. Leaves come in the order integer keys, then
--- sorted string keys. Functions over several trees need them to have the same keys.
+-- A table without a metatable is an inner node, and so is a sparse array; everything else is a leaf. Leaves come in the
+-- order integer keys, then sorted string keys. Functions over several trees need them to have the same keys.
 local core = require "neap.core"
 local trees = require "neap.core.trees"
 local names = require "neap.core.tree_names"
@@ -87,7 +87,7 @@ local function map_trees(f, path, first, others, depth)
     for _, key in ipairs(keys) do
         inner.n = others.n
         for k = 1, others.n do
-            inner[k] = others[k][key]
+            inner[k] = rawget(others[k], key)
             if inner[k] == nil then
                 raise("tree.map", "tree %d has no key %s at %s", k + 1, tostring(key), place_text(path))
             end
@@ -95,7 +95,7 @@ local function map_trees(f, path, first, others, depth)
         copy[key] = map_trees(f, path == "" and tostring(key) or path .. "." .. tostring(key), first[key], inner,
                               depth + 1)
     end
-    return copy
+    return trees.alike(copy, first)
 end
 
 --- np.tree.map(f, t, …) -> tree: the tree of f(leaf, …) over the leaves of one or more trees of the same form.

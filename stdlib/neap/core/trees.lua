@@ -2,6 +2,9 @@
 --
 -- A table without a metatable is an inner node; everything else is a leaf. Leaves come in the order integer keys, then
 -- sorted string keys. `name` is the public function that errors name.
+--
+-- A table of a *class* is an inner node too: its metatable has a text `__tree`, which says all that is no leaf, such as
+-- "csr_array(3, 4)"; equal texts are one metatable. What is made like such a node gets its metatable.
 local core = require "neap.core"
 
 local raise = core.raise
@@ -11,11 +14,24 @@ local trees = {}
 
 local MAX_DEPTH = 200
 
+--- The class of a value, its metatable; nil: it has none.
+local function class_of(value)
+    local meta = type(value) == "table" and getmetatable(value)
+    return type(meta) == "table" and rawget(meta, "__tree") and meta or nil
+end
+trees.class_of = class_of
+
 --- Whether a value is an inner node.
 local function is_node(value)
-    return type(value) == "table" and getmetatable(value) == nil
+    return type(value) == "table" and (getmetatable(value) == nil or class_of(value) ~= nil)
 end
 trees.is_node = is_node
+
+--- `copy`, a new table, as a node of the class of another one, if that has one.
+local function alike(copy, node)
+    return setmetatable(copy, class_of(node))
+end
+trees.alike = alike
 
 --- The keys of a node in order. Keys that are neither numbers nor strings are refused.
 local function keys_of(node, name)
@@ -64,13 +80,14 @@ local function walk(name, value, visit, path, depth)
     end
 end
 
---- A tree of the same keys whose leaves are f(leaf), called in order.
-local function rebuild(name, value, f, depth)
-    if not is_node(value) then return f(value) end
+--- A tree of the same keys whose leaves are f(leaf, class of the node that has it), called in order.
+local function rebuild(name, value, f, depth, class)
+    if not is_node(value) then return f(value, class) end
     if depth > MAX_DEPTH then too_deep(name) end
     local copy = {}
-    for _, key in ipairs(keys_of(value, name)) do copy[key] = rebuild(name, value[key], f, depth + 1) end
-    return copy
+    class = class_of(value)
+    for _, key in ipairs(keys_of(value, name)) do copy[key] = rebuild(name, value[key], f, depth + 1, class) end
+    return setmetatable(copy, class)
 end
 
 trees.keys_of = keys_of
@@ -103,7 +120,7 @@ end
 
 --- Whether a value says what an array is, and is none: {shape={2, 3}, dtype="f32"}.
 function trees.is_spec(value)
-    return is_node(value) and type(value.shape) == "table"
+    return is_node(value) and type(rawget(value, "shape")) == "table"
 end
 
 --- The code of the dtype and a copy of the shape that such a table says; without a dtype it is f32. `where` is what the
@@ -135,7 +152,9 @@ local function with_prefix(name, option, tree, prefix, path, visit, depth)
         return visit(tree, prefix, path)
     end
     for _, key in ipairs(divided and keys_of(prefix, name) or {}) do
-        if tree[key] == nil then raise(name, "%s names %s, which is not there", option, inner_path(path, key)) end
+        if rawget(tree, key) == nil then
+            raise(name, "%s names %s, which is not there", option, inner_path(path, key))
+        end
     end
     local copy = {}
     for _, key in ipairs(keys_of(tree, name)) do
@@ -143,7 +162,7 @@ local function with_prefix(name, option, tree, prefix, path, visit, depth)
         if divided then inner = prefix[key] end
         copy[key] = with_prefix(name, option, tree[key], inner, inner_path(path, key), visit, depth + 1)
     end
-    return copy
+    return alike(copy, tree)
 end
 
 --- A tree of the same keys whose leaves are visit(leaf, item, path), called in order. `prefix` is a prefix of the tree:

@@ -48,7 +48,8 @@ local function analyse_table(a, value, node, depth)
     if depth > MOST_DEPTH then raise(a.name, "argument %d is nested more than %d deep", node.position, MOST_DEPTH) end
     node.kind, node.list, node.keys, node.items = "table", #value, {}, {}
     local parts, keys = a.parts, node.keys
-    parts[#parts + 1] = "{"
+    node.class = trees.class_of(value)
+    parts[#parts + 1] = node.class and node.class.__tree .. "{" or "{"
     for k = 1, node.list do keys[k] = k end
     local names
     for key in pairs(value) do
@@ -161,7 +162,7 @@ local function node_text(node, leaf_text)
         local name = type(item.key) == "number" and "" or item.key:match "^[%a_][%w_]*$" or ("[%q]"):format(item.key)
         parts[k] = (name == "" and "" or name .. "=") .. node_text(item, leaf_text)
     end
-    return "{" .. table.concat(parts, ", ") .. "}"
+    return (node.class and node.class.__tree or "") .. "{" .. table.concat(parts, ", ") .. "}"
 end
 
 --- The arguments in words: "{b=f32[3], w=f32[2,3]}, number".
@@ -174,7 +175,7 @@ end
 local kinds = { array = "an array", number = "a number", table = "a table" }
 
 local function kind_text(node)
-    return node.kind == "constant" and constant_text(node.value) or kinds[node.kind]
+    return node.kind == "constant" and constant_text(node.value) or node.class and node.class.__tree or kinds[node.kind]
 end
 
 local function keys_difference(old, new)
@@ -194,7 +195,7 @@ local function keys_difference(old, new)
 end
 
 local function node_difference(old, new)
-    if old.kind ~= new.kind then
+    if old.kind ~= new.kind or old.class ~= new.class then
         return ("%s was %s and is %s"):format(forms.path(new), kind_text(old), kind_text(new))
     end
     if old.kind == "constant" and not rawequal(old.value, new.value) then
@@ -282,8 +283,8 @@ function Writer:tree(node, expression)
     local name = "t" .. self.tables
     if not self.direct then self:put("do") end
     self:put("local %s = %s", name, expression)
-    self:put("if type(%s) ~= 'table' or getmetatable(%s) ~= nil then return miss[1](%s) end", name, name,
-             self.parameters)
+    self:put("if type(%s) ~= 'table' or getmetatable(%s) ~= %s then return miss[1](%s) end", name, name,
+             node.class and self:constant(node.class) or "nil", self.parameters)
     self:put("n = 0 for _ in pairs(%s) do n = n + 1 end", name)
     self:put("if n ~= %d then return miss[1](%s) end", #node.items, self.parameters)
     self:items(node, name)
@@ -390,16 +391,17 @@ local function result_code(w, value)
     for _, key in ipairs(trees.keys_of(value, "jit")) do
         parts[#parts + 1] = ("[%s] = %s"):format(w:constant(key), result_code(w, value[key]))
     end
-    return "{ " .. table.concat(parts, ", ") .. " }"
+    local text, class = "{ " .. table.concat(parts, ", ") .. " }", trees.class_of(value)
+    return class and ("setmetatable(%s, %s)"):format(text, w:constant(class)) or text
 end
 
 --- A function that returns results of a template, of which the arrays have the ids in `ids`.
 function forms.filler(template, ids)
     local w, parts = setmetatable({ used = 0, constants = { n = 0 } }, Writer), {}
     for k = 1, template.n do parts[k] = result_code(w, template[k]) end
-    local code = "local o, wrap, K = ... return function() return " .. table.concat(parts, ", ") .. " end"
+    local code = "local o, wrap, K, setmetatable = ... return function() return " .. table.concat(parts, ", ") .. " end"
     local chunk = loadstring(code, CHUNK)
-    if chunk then return chunk(ids, core.wrap, w.constants) end
+    if chunk then return chunk(ids, core.wrap, w.constants, setmetatable) end
     return function() -- nested too deep for one expression
         local arrays = {}
         for k = 1, w.used do arrays[k] = core.wrap(ids[k - 1]) end

@@ -417,10 +417,10 @@ local function put_arrays(device, value, numbers)
               tostring(device))
     end
     if is_array(value) or numbers and type(value) == "number" then return np.device_put(value, device) end
-    if type(value) ~= "table" or getmetatable(value) ~= nil then return value end
+    if not trees.is_node(value) then return value end
     local copy = {}
     for key, item in pairs(value) do copy[key] = put_arrays(device, item, numbers) end
-    return copy
+    return trees.alike(copy, value)
 end
 
 --- f as it is recorded: between arguments and results that are on the device of the state.

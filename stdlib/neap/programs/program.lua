@@ -91,7 +91,10 @@ local function match_arguments(program, want, value, leaves, path)
             misfit(path, want == nil and "nothing" or describe(want), value_text(value))
         end
     else
-        if not trees.is_node(value) then misfit(path, "a table", value_text(value)) end
+        local class = trees.class_of(want)
+        if not trees.is_node(value) or trees.class_of(value) ~= class then
+            misfit(path, class and class.__tree or "a table", value_text(value))
+        end
         for key in pairs(value) do
             if want[key] == nil then misfit(path .. "." .. tostring(key), "nothing", value_text(value[key])) end
         end

@@ -73,6 +73,9 @@ function write(value, out)
         out[#out + 1] = "r"
         write_table({ index = value.index, dtype = core.dtypes[value.dtype].name, shape = value.shape,
                       path = value.path }, out)
+    elseif trees.class_of(value) then
+        raise("program.save", "%s is among the arguments or results, which no file can hold; pass its parts, as in "
+              .. "{data=A.data, indices=A.indices}", trees.class_of(value).__tree)
     elseif trees.is_node(value) then
         write_table(value, out)
     else

@@ -57,12 +57,27 @@ local function is_same(guard)
     return type(now) == "number" and now ~= now and was ~= was
 end
 
+--- What stands for the nil at the end of a path: the first table on it that may have the field by its metatable, as
+-- objects of the user and of the library have, and the path to that.
+local function inherited(value, path)
+    for k = 1, #path do
+        if type(value) ~= "table" then return nil, path end
+        local meta = debug.getmetatable(value)
+        if type(meta) == "table" and rawget(meta, "__index") ~= nil and rawget(value, path[k]) == nil then
+            return value, { unpack(path, 1, k - 1) }
+        end
+        value = rawget(value, path[k])
+    end
+    return nil, path
+end
+
 --- The guard of a path from a place; nil: none is needed.
 local function guard_of(place, path)
     local root = capture.read(place)
     if is_array(root) then return { place = place, path = {}, what = "array", kind = "array" } end
     if type(root) == "table" and not changes(root) then return nil end
     local value = capture.follow(root, path)
+    if value == nil then value, path = inherited(root, path) end
     if #path == 0 and is_builtin(place, value) then return nil end
     if is_array(value) and core.info(value).taped ~= 0 then return nil end -- it is good for one call alone
     local what = is_array(value) and "array" or type(value)

@@ -135,7 +135,7 @@ local function spec_at(name, value, path, texts)
         local step = type(key) == "number" and "[" .. key .. "]" or "." .. key
         copy[key] = spec_at(name, value[key], path .. step, texts)
     end
-    return copy
+    return trees.alike(copy, value)
 end
 
 --- Packed arguments with a Spec for each table {shape={…}, dtype="f32"} in them. texts: extents may be texts, too.

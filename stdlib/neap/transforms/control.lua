@@ -53,7 +53,8 @@ local function form_text(name, tree)
                 or no_arrays(value) and tostring(value) or "*"
             return
         end
-        parts[#parts + 1] = "{"
+        local class = trees.class_of(value)
+        parts[#parts + 1] = class and class.__tree .. "{" or "{"
         for k, key in ipairs(trees.keys_of(value, name)) do
             parts[#parts + 1] = (k > 1 and ", " or "") .. (type(key) == "string" and key .. "=" or "")
             visit(value[key])

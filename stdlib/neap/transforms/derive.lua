@@ -1,10 +1,11 @@
 --- derive.lua: running a function on a tape, which all derivatives share; and np.vjp, np.linearize, np.jvp.
 --
--- The arguments with respect to which is differentiated are trees of floats. Their leaves are replaced by *aliases*,
--- and what depends on those is on the tape, so an array that the function merely captures is a constant to it. Then C
--- walks over the tape: back from cotangents of the results, or along it from tangents of the aliases. Such a walk can
--- itself be traced, as a closed program of the cotangents or tangents; what it has lifted are the residuals, so the
--- program can be run when the tape has long been closed.
+-- The arguments with respect to which is differentiated are trees of floats; the places of a sparse array, integers,
+-- are passed as they are, and stand in its derivative, too. The leaves are replaced by *aliases*, and what depends on
+-- those is on the tape, so an array that the function merely captures is a constant to it. Then C walks over the tape:
+-- back from cotangents of the results, or along it from tangents of the aliases. Such a walk can itself be traced, as a
+-- closed program of the cotangents or tangents; what it has lifted are the residuals, so the program can be run when
+-- the tape has long been closed.
 local ffi = require "ffi"
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
@@ -22,10 +23,16 @@ local derive = { tapes = 0 } -- tapes: how many were ever opened
 
 -- ---- Tapes ----------------------------------------------------------------------------------------------------------
 
+--- Whether a leaf of a node of a class (nil: of none) is one of its integers, to which no derivative belongs.
+local function is_place(leaf, class)
+    return class ~= nil and is_array(leaf) and not core.dtype_of(leaf).inexact
+end
+
 --- Replaces the leaves of argument `position` by aliases of the level, which are appended to `aliases`.
 local function alias_argument(name, position, value, level, aliases)
     local own = { sharding = staging.own_sharding(name) } -- then its derivative is each device's own
-    return trees.rebuild(name, value, function(leaf)
+    return trees.rebuild(name, value, function(leaf, class)
+        if is_place(leaf, class) then return leaf end
         if core.is_number(leaf) then leaf = core.number(leaf, F32) end
         if not is_array(leaf) then
             raise(name, "argument %d must hold arrays or numbers, got %s", position, describe(leaf))
@@ -120,11 +127,11 @@ end
 -- weak = whether it is a number that a trace knows nothing of }.
 local Form = {}
 
-function derive.form(x)
+function derive.form(x, class)
     local spec = staging.spec_of(x)
     local dtype = core.dtypes[spec.dtype]
-    return setmetatable({ dtype = dtype.name, inexact = dtype.inexact, spec = spec, weak = core.info(x).weak ~= 0 },
-                        Form)
+    return setmetatable({ dtype = dtype.name, inexact = dtype.inexact, spec = spec, weak = core.info(x).weak ~= 0,
+                          place = is_place(x, class) and x or nil }, Form)
 end
 
 function derive.is_form(value)
@@ -202,7 +209,9 @@ end
 function derive.refill(name, likes, n, leaves)
     local used, list = 0, { n = n }
     for k = 1, n do
-        list[k] = trees.rebuild(name, likes[k], function()
+        list[k] = trees.rebuild(name, likes[k], function(like, class)
+            if derive.is_form(like) and like.place then return like.place end
+            if is_place(like, class) then return like end
             used = used + 1
             return leaves[used]
         end)
@@ -217,7 +226,8 @@ function derive.take_results(tape, has_aux)
     if results.n == 0 then raise(name, "the function returned nothing") end
     local list = { n = has_aux and 1 or results.n }
     for k = 1, list.n do
-        list[k] = trees.rebuild(name, results[k], function(leaf)
+        list[k] = trees.rebuild(name, results[k], function(leaf, class)
+            if is_place(leaf, class) then return leaf end
             if core.is_number(leaf) then leaf = core.number(leaf, F32) end
             if not is_array(leaf) then
                 raise(name, "the function must return arrays, numbers or tables of them; result %d has %s", k,
@@ -276,7 +286,7 @@ end
 --- The arguments without {has_aux=…} at their end (which cannot be one to differentiate), and its value.
 local function split_options(name, given)
     local last, has_aux = given[given.n], nil
-    if type(last) == "table" and type(last.has_aux) == "boolean" and next(last, next(last)) == nil then
+    if type(last) == "table" and type(rawget(last, "has_aux")) == "boolean" and next(last, next(last)) == nil then
         given = { n = given.n - 1, unpack(given, 1, given.n - 1) }
         has_aux = core.options(name, last, { has_aux = true }).has_aux
     end
