@@ -13,6 +13,7 @@
 --     tracing     running a Lua function on stand-ins for its arguments, which all that follows is built on
 --     transforms  derivatives, np.vmap, control flow
 --     optimize    np.optimize: roots, minima, fits
+--     sparse      np.sparse: sparse arrays, and systems of equations of them
 --     programs    np.trace, np.jit, np.staged, np.deferred; programs in files
 --     integrate   np.integrate: integrals, ordinary differential equations
 --     interpolate np.interpolate: splines, grids
@@ -148,6 +149,8 @@ for name, module in pairs {
     tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data", stats = "stats",
     metrics = "stats.metrics", io = "io", plot = "plot", profile = "inspect.profile",
     metrics = "stats.metrics", io = "io", plot = "plot", widgets = "interact.widgets",
+    sparse = "sparse", tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data",
+    stats = "stats", metrics = "stats.metrics", io = "io", plot = "plot",
 } do
     parts[name] = "neap." .. module
 end

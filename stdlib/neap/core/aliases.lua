@@ -237,7 +237,7 @@ function aliases.anywhere(name)
 end
 
 local FILTERS = "np.signal has windows and spectra; np.convolve filters with given coefficients"
-local SPARSE = "there are no sparse arrays; np.segment_sum and x:at{…}:add add at indices"
+local SPARSE = "np.sparse.csr_array, csc_array and coo_array are sparse arrays"
 local ITERATIVE = "np.while_loop runs an iteration; np.linalg.solve and cho_solve are direct"
 local PROGRAMS = "np.optimize.minimize takes bounds, and no other constraints"
 local GLOBAL = "np.optimize finds local minima; np.vmap searches from many starts at once"
@@ -248,7 +248,7 @@ local reasons = {
     ["signal.butter"] = FILTERS, ["signal.cheby1"] = FILTERS, ["signal.firwin"] = FILTERS,
     ["signal.lfilter"] = FILTERS, ["signal.filtfilt"] = FILTERS, ["signal.sosfilt"] = FILTERS,
     ["signal.savgol_filter"] = FILTERS, ["signal.find_peaks"] = "x[{ {1, -1} }] compares with its neighbours",
-    sparse = SPARSE, coo_matrix = SPARSE, csr_matrix = SPARSE,
+    coo_matrix = SPARSE, csr_matrix = SPARSE, csc_matrix = SPARSE,
     ["linalg.cg"] = ITERATIVE, ["linalg.gmres"] = ITERATIVE, ["linalg.bicgstab"] = ITERATIVE,
     ["fft.dct"] = COSINES, ["fft.idct"] = COSINES, ["fft.dst"] = COSINES,
     ["optimize.linprog"] = PROGRAMS, ["optimize.milp"] = PROGRAMS, ["optimize.nnls"] = PROGRAMS,

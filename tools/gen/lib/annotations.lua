@@ -27,7 +27,7 @@ local MAX_HEADING = 5 -- lines over which signatures may go
 --- A signature at the start of text: the name, what follows it, the result after "->", and the rest.
 local function signature_at(text)
     local name = text:match "^[%a_][%w_]*[%.:][%a_][%w_%.:]*" or text:match '^x%f["]' or text:match "^x%f[%[]"
-        or text:match "^help%f[%(]" or text:match "^print%f[%(]"
+        or text:match "^sparse%f[%[]" or text:match "^help%f[%(]" or text:match "^print%f[%(]"
     if not name then return nil end
     name = name:gsub("[%.:]+$", "")
     local path = name

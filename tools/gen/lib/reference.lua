@@ -18,6 +18,7 @@ local FOLDERS = {
     programs = { "programs", "Programs and jitted functions" },
     optimize = { "optimize", "Roots, minima and fits: np.optimize" },
     transforms = { "transforms", "Derivatives, batches and control flow" },
+    sparse = { "sparse", "Sparse arrays: np.sparse" },
     integrate = { "integrate", "Integrals and differential equations: np.integrate" },
     interpolate = { "interpolate", "Splines and grids: np.interpolate" },
     mesh = { "mesh", "Meshes, shardings and collectives" }, nn = { "nn", "Neural networks: np.nn" },

@@ -1,0 +1,7 @@
+--- init.lua: np.sparse: matrices that store some elements, the others being 0, and systems of equations, after
+-- scipy.sparse and scipy.sparse.linalg.
+local sparse = {}
+require "neap.sparse.arithmetic"
+require "neap.sparse.make" (sparse)
+
+return sparse
