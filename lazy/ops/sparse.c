@@ -12,6 +12,8 @@
  * of `data`, on any number of workers: workers share rows of the result, or columns where the matrix is transposed.
  * Columns out of range, and what `starts` says beyond the elements, are left out: both are data, so they cannot be
  * errors when the op is recorded.
+ *
+ * A third row solves triangular systems, row by row; its derivatives are made of the same three.
  */
 #include <string.h>
 
@@ -31,6 +33,7 @@ typedef struct sparse_part { /* rows first … last - 1 of one matrix, columns f
     const int32_t *indices, *starts;
     int64_t n, k, stored; /* columns of the matrix, of the dense ones; stored elements */
     int64_t first, last, from, to;
+    bool lower, transposed, unit; /* of a triangular system */
 } sparse_part;
 
 /* The elements of a row. */
@@ -109,6 +112,46 @@ SPARSE_LOOPS(f64, double, double)
 SPARSE_LOOPS(c64, neap_c64, neap_c64)
 SPARSE_LOOPS(c128, neap_c128, neap_c128)
 
+/* Rows of a triangular system are solved from the first to the last, or backwards, so that a row depends on rows that
+ * are solved. In the transposed system the solution of a row is subtracted from the rows that depend on it. */
+#define SPARSE_SOLVE(name, T)                                                                                          \
+    static void name##_solve(const sparse_part *p) {                                                                   \
+        const T *data = p->a;                                                                                          \
+        for (int64_t i = 0, e, end; i < p->n; i++) {                                                                   \
+            const int64_t row = p->lower != p->transposed ? i : p->n - 1 - i;                                          \
+            T diagonal = 0, *own = (T *)p->out + row * p->k;                                                           \
+            for (row_range(p, row, &e, &end); e < end; e++) {                                                          \
+                const int64_t column = p->indices[e];                                                                  \
+                const T *other = (const T *)p->out + column * p->k;                                                    \
+                const bool inside = INSIDE(p->indices[e]) && (p->lower ? column < row : column > row);                 \
+                diagonal += column == row ? data[e] : 0;                                                               \
+                for (int64_t j = p->from; inside && !p->transposed && j < p->to; j++)                                  \
+                    own[j] -= data[e] * other[j];                                                                      \
+            }                                                                                                          \
+            for (int64_t j = p->from; !p->unit && j < p->to; j++)                                                      \
+                own[j] /= diagonal;                                                                                    \
+            for (row_range(p, row, &e, &end); p->transposed && e < end; e++) {                                         \
+                const int64_t column = p->indices[e];                                                                  \
+                T *other = (T *)p->out + column * p->k;                                                                \
+                const bool inside = INSIDE(p->indices[e]) && (p->lower ? column < row : column > row);                 \
+                for (int64_t j = p->from; inside && j < p->to; j++)                                                    \
+                    other[j] -= data[e] * own[j];                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+SPARSE_SOLVE(f32, float)
+SPARSE_SOLVE(f64, double)
+SPARSE_SOLVE(c64, neap_c64)
+SPARSE_SOLVE(c128, neap_c128)
+
+static sparse_loop *solver_of(int dtype) {
+    const bool wide = dtype_of_part(dtype) == NEAP_DTYPE_F64;
+    if (neap_dtype_kind(dtype) == 'c')
+        return wide ? c128_solve : c64_solve;
+    return wide ? f64_solve : f32_solve;
+}
+
 static const sparse_loops *loops_of(int dtype) {
     static const sparse_loops *const integers[] = {&of_bytes1, &of_bytes2, &of_bytes4, &of_bytes8};
     const bool wide = dtype_of_part(dtype) == NEAP_DTYPE_F64;
@@ -124,9 +167,9 @@ static const sparse_loops *loops_of(int dtype) {
 typedef struct sparse_work {
     sparse_part whole; /* the first matrix */
     sparse_loop *loop;
-    int64_t m, parts, step; /* parts of a matrix; rows or columns of a part */
-    int64_t a, b, out;      /* bytes from one matrix to the next */
-    bool by_columns;
+    int64_t m, parts, step;        /* parts of a matrix; rows or columns of a part */
+    int64_t a, b, out;             /* bytes from one matrix to the next */
+    bool by_columns, whole_matrix; /* parts are columns; a matrix is one part */
 } sparse_work;
 
 static int64_t extent(const lazy_tensor *t, int from_end) {
@@ -172,6 +215,7 @@ static int sparse_run(const lazy_call *call, sparse_work *work, const neap_run *
     const int64_t range = work->by_columns ? p->k : work->m;
     const double share = (double)range * PART_WORK / multiplications;
     work->step = work->by_columns ? PART_COLUMNS : share < 1 ? 1 : share < (double)range ? (int64_t)share : range;
+    work->step = work->whole_matrix ? range : work->step;
     work->step = work->step > 0 ? work->step : 1;
     work->parts = range > 0 ? (range + work->step - 1) / work->step : 1;
     if (multiplications * (double)matrices >= PART_WORK) {
@@ -191,8 +235,29 @@ static int product_call(const lazy_call *call, const neap_run *run) {
     return sparse_run(call, &work, run);
 }
 
+/* Do rows never begin before those above them? If not, rows may share elements of a sample. */
+static bool starts_rise(const lazy_tensor *starts) {
+    const int32_t *at = starts->data;
+    const int64_t n = extent(starts, 0);
+    bool rise = true;
+    for (int64_t k = 1; k < starts->size; k++)
+        rise &= k % n == 0 || at[k] >= at[k - 1];
+    return rise;
+}
+
+static int solve_call(const lazy_call *call, const neap_run *run) {
+    const lazy_tensor *b = &call->in[1];
+    sparse_work work = {.loop = solver_of(call->out->dtype), .by_columns = true};
+    work.whole.n = extent(b, 1);
+    work.whole.lower = call->attrs[0] != 0;
+    work.whole.transposed = call->attrs[1] != 0;
+    work.whole.unit = call->attrs[2] != 0;
+    memcpy(call->out->data, b->data, (size_t)b->size * (size_t)neap_dtype_bytes(b->dtype));
+    return sparse_run(call, &work, run);
+}
+
 static int sample_call(const lazy_call *call, const neap_run *run) {
-    sparse_work work = {.loop = loops_of(call->out->dtype)->sample};
+    sparse_work work = {.loop = loops_of(call->out->dtype)->sample, .whole_matrix = !starts_rise(&call->in[3])};
     work.whole.n = extent(&call->in[1], 1);
     memset(call->out->data, 0, (size_t)call->out->size * (size_t)neap_dtype_bytes(call->out->dtype));
     return sparse_run(call, &work, run);
@@ -251,6 +316,25 @@ static int sparse_sample_shape(const lazy_call_desc *call, lazy_result *out) {
                           (long long)in[0].shape[lead], (long long)in[3].shape[lead]);
     out->ndim = (uint8_t)(lead + 1);
     memcpy(out->shape, in[2].shape, (size_t)(lead + 1) * sizeof *out->shape);
+    return NEAP_OK;
+}
+
+static int sparse_triangular_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_aval *in = call->in;
+    if (call->nattrs != 3)
+        return neap_error(NEAP_E_ARGUMENT, "sparse_triangular: expected lower, transposed and unit");
+    int status = check_places("sparse_triangular", call, false);
+    if (status)
+        return status;
+    const int lead = in[3].ndim - 1;
+    if (in[0].shape[lead] != in[2].shape[lead] || in[1].shape[lead] != in[3].shape[lead] - 1)
+        return neap_error(NEAP_E_SHAPE,
+                          "sparse_triangular: %lld elements with %lld indices, %lld rows, a right side of "
+                          "%lld rows",
+                          (long long)in[0].shape[lead], (long long)in[2].shape[lead], (long long)in[3].shape[lead] - 1,
+                          (long long)in[1].shape[lead]);
+    out->ndim = (uint8_t)(lead + 2);
+    memcpy(out->shape, in[1].shape, (size_t)(lead + 2) * sizeof *out->shape);
     return NEAP_OK;
 }
 
@@ -325,8 +409,43 @@ static int sparse_sample_jvp(lazy_tangent *g) {
     return jvp_done(g);
 }
 
+static neap_node *solve_of(neap_ctx *ctx, const neap_node *node, neap_node *b, bool transposed) {
+    const int64_t *attrs = graph_node_attrs(node), own[3] = {attrs[0], transposed, attrs[2]};
+    neap_node *in[4] = {graph_node_in(node, 0), b, graph_node_in(node, 2), graph_node_in(node, 3)};
+    return b ? graph_build(ctx, LAZY_OP_sparse_triangular, 4, in, 3, own) : NULL;
+}
+
+/* B̄ = A⁻ᵀ X̄, and -B̄ Xᵀ at the places of A; of the transposed system A⁻¹ X̄ and -X B̄ᵀ. */
+static int sparse_triangular_grad(lazy_grad *g) {
+    const bool transposed = graph_node_attrs(g->node)[1] != 0;
+    neap_node *b = solve_of(g->ctx, g->node, g->ct, !transposed);
+    if (g->wants[0]) {
+        neap_node *minus = BUILD1(negative, b);
+        g->out[0] = sample_of(g->ctx, g->node, transposed ? g->node : minus, transposed ? minus : g->node);
+    }
+    if (g->wants[1])
+        g->out[1] = b;
+    g->wants[2] = g->wants[3] = false;
+    return grad_done(g, 4);
+}
+
+/* dX = A⁻¹ (dB - dA X) */
+static int sparse_triangular_jvp(lazy_tangent *g) {
+    const lazy_aval out = graph_node_aval(g->node);
+    const bool transposed = graph_node_attrs(g->node)[1] != 0;
+    neap_node *moved = g->in[1];
+    if (!g->in[0] && !g->in[1])
+        return NEAP_OK;
+    if (g->in[0]) {
+        neap_node *of_a = product_of(g->ctx, g->node, g->in[0], g->node, out.shape[out.ndim - 2], transposed);
+        moved = g->in[1] ? BUILD2(subtract, g->in[1], of_a) : BUILD1(negative, of_a);
+    }
+    g->out = solve_of(g->ctx, g->node, moved, transposed);
+    return jvp_done(g);
+}
+
 /* One matrix, dense ones (n, …, r, k): the examples are further columns of one product. */
-static int sparse_product_batch(lazy_batching *g) {
+static int sparse_columns_batch(lazy_batching *g) {
     if (g->batched[0] || g->batched[2] || g->batched[3])
         return derive_batch_leading(g);
     const lazy_aval one = graph_node_aval(INPUT(1)), out = graph_node_aval(g->node);
@@ -337,7 +456,8 @@ static int sparse_product_batch(lazy_batching *g) {
     shape[n - 1] *= g->size;
     b = b ? graph_build_reshape(g->ctx, b, n, shape) : NULL;
     neap_node *in[4] = {g->in[0], b, g->in[2], g->in[3]};
-    neap_node *product = b ? graph_build(g->ctx, LAZY_OP_sparse_product, 4, in, 2, graph_node_attrs(g->node)) : NULL;
+    neap_node *product =
+        b ? graph_build(g->ctx, g->node->op, 4, in, graph_node_nattrs(g->node), graph_node_attrs(g->node)) : NULL;
     shape[n - 2] = out.shape[n - 2];
     shape[n - 1] = g->size;
     shape[n] = out.shape[n - 1];
@@ -346,7 +466,7 @@ static int sparse_product_batch(lazy_batching *g) {
 }
 
 /* The columns of dense matrices stay divided; all else is needed whole. */
-static int sparse_product_shard(lazy_shard_rule *g) {
+static int sparse_columns_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
     shard_factor_keep(&f, g, 1, g->in[1].ndim - 1, g->out->ndim - 1);
     return shard_solve(g, &f, -1);
@@ -364,8 +484,8 @@ NEAP_OP(
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2, .dtype = graph_dtype_same,
     .shape = sparse_product_shape, .call = product_call, .cost = sparse_cost, .flops = sparse_flops,
-    .grad = sparse_product_grad, .jvp = sparse_product_jvp, .batch = sparse_product_batch,
-    .shard = sparse_product_shard)
+    .grad = sparse_product_grad, .jvp = sparse_product_jvp, .batch = sparse_columns_batch,
+    .shard = sparse_columns_shard)
 
 NEAP_OP(
     sparse_sample,
@@ -378,3 +498,17 @@ NEAP_OP(
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2, .dtype = graph_dtype_same,
     .shape = sparse_sample_shape, .call = sample_call, .cost = sparse_cost, .flops = sparse_flops,
     .grad = sparse_sample_grad, .jvp = sparse_sample_jvp, .batch = derive_batch_leading)
+
+NEAP_OP(
+    sparse_triangular,
+    .doc =
+        "X with A X = B for a sparse triangular matrix of n rows, Aᵀ X = B where `transposed` is 1: elements (…, s), "
+        "B (…, n, k), columns (…, s) and starts of rows (…, n + 1) as in sparse_product. The upper triangle is not "
+        "read where `lower` is 1, else the lower one, nor the diagonal where `unit` is 1: the derivative is right "
+        "where elements that are not read are 0. A zero on the diagonal gives infinities and NaN.",
+    .attrs = "lower transposed unit", .kind = LAZY_CALL, .arity = 4, .types = LAZY_INEXACT,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN2 | LAZY_RESIDUAL_OUT, .dtype = graph_dtype_same,
+    .shape = sparse_triangular_shape, .call = solve_call, .cost = sparse_cost, .flops = sparse_flops,
+    .grad = sparse_triangular_grad, .jvp = sparse_triangular_jvp, .batch = sparse_columns_batch,
+    .shard = sparse_columns_shard)

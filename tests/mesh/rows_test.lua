@@ -106,6 +106,9 @@ local CASES = {
         { { 4, 0 }, input { 4 }, input { 4, 2 }, input({ 4 }, "i32", -1, 4), input({ 3 }, "i32", 0, 4) },
         { { 4, 1 }, input { 4 }, input { 2, 4 }, input({ 4 }, "i32", -1, 4), input({ 3 }, "i32", 0, 4) },
     },
+    sparse_triangular = {
+        { { 1, 0, 0 }, input { 4 }, input { 2, 4 }, input({ 4 }, "i32", -1, 4), input({ 3 }, "i32", 0, 4) },
+    },
     sparse_sample = { { {}, input { 2, 4 }, input { 4, 4 }, input({ 4 }, "i32", -1, 4), input({ 3 }, "i32", 0, 4) } },
     argsort = { { { 0, 0 }, input({ 4, 4 }, "i32") }, { { -1, 1 }, input { 4, 8 } } },
     threefry = { { {}, KEYS, input({ 4, 4, 2 }, "u32", 0, 9) }, { {}, input({ 2 }, "u32", 0, 9), KEYS } },

@@ -129,6 +129,10 @@ local CASES = {
         { { 3, 1 }, input { 4 }, input { 2, 1 }, PLACES, STARTS },
         { { 3, 0 }, input({ 4 }, "i32"), input({ 3, 1 }, "i32"), PLACES, STARTS },
     },
+    sparse_triangular = {
+        { { 1, 0, 0 }, input { 4 }, input { 2, 2 }, PLACES, STARTS },
+        { { 0, 1, 1 }, input { 4 }, input { 2, 1 }, PLACES, STARTS },
+    },
     sparse_sample = { { {}, input { 2, 2 }, input { 3, 2 }, PLACES, STARTS } },
     argsort = {
         { { 0, 0 }, input({ 5, 2 }, "i32") }, { { -1, 1 }, input { 2, 5 } }, { { 1, 1 }, input({ 2, 3 }, "bool") },

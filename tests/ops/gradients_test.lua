@@ -137,6 +137,12 @@ local structural = {
         local A = np.sparse.csr_array { data = x, indices = { 0, 2, 1 }, indptr = { 0, 2, 3 }, shape = { 2, 3 } }
         return flat(A:dot(y), A.T:dot(A:dot(y)))
     end, { some(3), some(3, 2) } },
+    sparse_triangular = { function(x, y)
+        local parts = { data = x * x + 1, indices = { 0, 0, 1 }, indptr = { 0, 1, 3 }, shape = { 2, 2 } }
+        local A = np.sparse.csr_array(parts)
+        return flat(np.sparse.spsolve_triangular(A, y), np.sparse.spsolve_triangular(A.T, y, { lower = false }),
+                    np.sparse.spsolve_triangular(A, y, { unit_diagonal = true }))
+    end, { some(3), some(2, 2) } },
     sparse_sample = { function(x, y)
         local function energy(d)
             local A = np.sparse.csr_array { data = d, indices = { 0, 2, 1 }, indptr = { 0, 2, 3 }, shape = { 2, 3 } }
