@@ -3,5 +3,8 @@
 local sparse = {}
 require "neap.sparse.arithmetic"
 require "neap.sparse.make" (sparse)
+require "neap.sparse.iterations" (sparse)
+require "neap.sparse.triangular" (sparse)
+require "neap.sparse.eigen" (sparse)
 
 return sparse

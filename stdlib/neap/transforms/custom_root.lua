@@ -114,6 +114,8 @@ local function traced(name, f, given)
     end
 end
 
+roots.call, roots.traced = call, traced
+
 --- Solves for x in jacobian(x) = b, where `map` is linear, between trees like b: by the matrix of the map.
 local function dense_solve(map, b)
     local name = "custom_root"

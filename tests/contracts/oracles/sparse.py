@@ -1,9 +1,10 @@
 """sparse.py: oracles of np.sparse: SciPy's sparse arrays."""
 
-MODULES = """sparse"""
+MODULES = """sparse sparse_solvers"""
 
 import numpy as np  # noqa: E402
 import scipy.sparse  # noqa: E402
+import scipy.sparse.linalg  # noqa: E402
 
 INDICES, INDPTR, SHAPE = [0, 3, 1, 1, 2, 3, 0], [0, 2, 3, 3, 6, 7], (5, 4)
 ROW, COL = [4, 0, 0, 3, 0, 2, 4], [1, 3, 0, 2, 3, 1, 0]
@@ -16,6 +17,32 @@ def matrix(format, d):
     if format == "csc":
         return scipy.sparse.csc_array((d, INDICES, INDPTR), shape=SHAPE[::-1])
     return scipy.sparse.csr_array((d, INDICES, INDPTR), shape=SHAPE)
+
+
+def tridiagonal(below, main, above):
+    """The matrix of three diagonals."""
+    return np.diag(below, -1) + np.diag(main) + np.diag(above, 1)
+
+
+def solved(below, main, above, b):
+    """The solution of a tridiagonal system, by a dense one."""
+    return np.linalg.solve(tridiagonal(below, main, above), b)
+
+
+def triangular(o, d, b):
+    """SciPy's solution of the triangular system of sparse_solvers_test.lua, of a vector or a matrix."""
+    a = scipy.sparse.csr_array((d, [0, 0, 1, 1, 2, 0, 3], [0, 1, 3, 5, 7]), shape=(4, 4))
+    a = a if o.get("lower", True) else a.T.tocsr()
+    unit = o.get("unit_diagonal", False)
+    return scipy.sparse.linalg.spsolve_triangular(a.astype(np.result_type(a.dtype, b.dtype)), b,
+                                                  lower=o.get("lower", True), unit_diagonal=unit)
+
+
+def extremes(o, main, above):
+    """Two eigenvalues of a symmetric tridiagonal matrix."""
+    w = np.linalg.eigvalsh(tridiagonal(above, main, above))
+    keys = {"LM": -np.abs(w), "SM": np.abs(w), "LA": -w, "SA": w}[o.get("which", "LM")]
+    return np.sort(w[np.argsort(keys)[:2]])
 
 
 def facts(format, d, x, y):
