@@ -168,6 +168,23 @@ add { group = "calls", name = "segment_sum, 1e6 into 1000",
       inputs = function() return { normal(1e6), integers(1000, 1e6) } end,
       lua = function(x, y) return np.segment_sum(x, y, 1000) end, numpy = "np.bincount(y, x, 1000)",
       torch = "torch.zeros(1000).index_add_(0, y, x)", jax = "jax.ops.segment_sum(x, y, 1000)" }
+local links = "scipy.sparse.csr_array((z, y, np.arange(0, 1e7 + 1, 10, np.int32)), shape=(10**6, 10**6))"
+local function of_links(indices, data)
+    local starts = np.arange(1e6 + 1) * 10
+    return np.sparse.csr_array { data = data, indices = indices, indptr = starts, shape = { 1e6, 1e6 } }
+end
+add { group = "calls", name = "sparse product, 1e6 rows of 10, a vector",
+      inputs = function() return { normal(1e6), integers(1e6, 1e7), normal(1e7) } end,
+      once = function(x, y, z)
+          local A = of_links(y, z)
+          return function() return A:dot(x):wait() end
+      end, scipy = "import scipy.sparse :: A = " .. links .. " :: A @ x" }
+add { group = "calls", name = "sparse product, 1e6 rows of 10, 8 vectors",
+      inputs = function() return { normal(1e6, 8), integers(1e6, 1e7), normal(1e7) } end,
+      once = function(x, y, z)
+          local A = of_links(y, z)
+          return function() return A:dot(x):wait() end
+      end, scipy = "import scipy.sparse :: A = " .. links .. " :: A @ x" }
 add { group = "calls", name = "median, 1e6", inputs = normals { 1e6 }, lua = function(x) return np.median(x) end,
       numpy = "np.median(x)", torch = "torch.median(x)", jax = "jnp.median(x)", drawn = true }
 add { group = "calls", name = "3 quantiles, 1e6", inputs = normals { 1e6 },
