@@ -4,6 +4,10 @@ local aliases = {}
 
 --- By the path behind np. what to write here.
 aliases.functions = {
+    ["linalg.cg"] = "np.sparse.cg(A, b)", ["linalg.gmres"] = "np.sparse.gmres(A, b)",
+    ["linalg.bicgstab"] = "np.sparse.bicgstab(A, b)", ["linalg.eigsh"] = "np.sparse.eigsh(A, k)",
+    ["sparse.linalg"] = "np.sparse.cg(A, b), gmres, bicgstab, spsolve_triangular and eigsh",
+    ["sparse.spsolve"] = "np.sparse.cg(A, b), gmres or bicgstab, or np.linalg.solve(A:toarray(), b)",
     ["plot.plot"] = "np.plot.line(x, y)", ["plot.savefig"] = "np.plot.save(path)",
     ["plot.plot_surface"] = "np.plot.surface(x, y, z)", ["plot.pcolormesh"] = "np.plot.imshow(x)",
     ["plot.matshow"] = "np.plot.imshow(x)", ["plot.histplot"] = "np.plot.hist(x)",
@@ -238,7 +242,6 @@ end
 
 local FILTERS = "np.signal has windows and spectra; np.convolve filters with given coefficients"
 local SPARSE = "np.sparse.csr_array, csc_array and coo_array are sparse arrays"
-local ITERATIVE = "np.while_loop runs an iteration; np.linalg.solve and cho_solve are direct"
 local PROGRAMS = "np.optimize.minimize takes bounds, and no other constraints"
 local GLOBAL = "np.optimize finds local minima; np.vmap searches from many starts at once"
 local COSINES = "np.fft has transforms of exponentials; of 2 n mirrored elements they are those of cosines"
@@ -249,7 +252,6 @@ local reasons = {
     ["signal.lfilter"] = FILTERS, ["signal.filtfilt"] = FILTERS, ["signal.sosfilt"] = FILTERS,
     ["signal.savgol_filter"] = FILTERS, ["signal.find_peaks"] = "x[{ {1, -1} }] compares with its neighbours",
     coo_matrix = SPARSE, csr_matrix = SPARSE, csc_matrix = SPARSE,
-    ["linalg.cg"] = ITERATIVE, ["linalg.gmres"] = ITERATIVE, ["linalg.bicgstab"] = ITERATIVE,
     ["fft.dct"] = COSINES, ["fft.idct"] = COSINES, ["fft.dst"] = COSINES,
     ["optimize.linprog"] = PROGRAMS, ["optimize.milp"] = PROGRAMS, ["optimize.nnls"] = PROGRAMS,
     ["optimize.differential_evolution"] = GLOBAL, ["optimize.basinhopping"] = GLOBAL,
