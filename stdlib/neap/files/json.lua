@@ -140,7 +140,8 @@ local function next_place(text, at, close)
     return nil, at + 1
 end
 
-local function read_object(text, at, depth)
+--- visit(key, value, from, behind), if it is there, gets each member in order, and the places of its value.
+local function read_object(text, at, depth, visit)
     local result, behind = {}, nil
     at = skip_space(text, at + 1)
     if text:byte(at) == 125 then
@@ -153,7 +154,9 @@ local function read_object(text, at, depth)
         from = skip_space(text, from)
         if text:byte(from) ~= 58 then fail_at(from, "expected :") end
         if result[key] ~= nil then fail_at(at, "a key that is there already") end
-        result[key], from = read_value(text, skip_space(text, from + 1), depth + 1)
+        local first = skip_space(text, from + 1)
+        result[key], from = read_value(text, first, depth + 1)
+        if visit then visit(key, result[key], first, from) end
         at, behind = next_place(text, from, 125)
     end
     return result, behind
@@ -183,6 +186,16 @@ function read_value(text, at, depth)
     if c == 102 and text:find("^false", at) then return false, at + 5 end
     if c == 110 and text:find("^null", at) then return json.null, at + 4 end
     return read_number(text, at)
+end
+
+--- Reads a text that is one object, and calls visit(key, value, from, behind) for each member in order, with the places
+-- of its value in the text.
+function json.read_members(text, visit)
+    local at = skip_space(text, 1)
+    if text:byte(at) ~= 123 then fail_at(at, "expected an object") end
+    local _, behind = read_object(text, at, 1, visit)
+    behind = skip_space(text, behind)
+    if behind <= #text then fail_at(behind, "something after the object") end
 end
 
 --- The document in a text.

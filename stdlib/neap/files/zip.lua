@@ -297,10 +297,10 @@ local function little_endian(format, ...)
     return table.concat(bytes)
 end
 
---- A block deflated, or nil and what is wrong.
-local function deflate(block)
+--- A block deflated, as a gzip file with the window bits of that, or nil and what is wrong.
+local function deflate(block, window_bits)
     local stream = ffi.new("neap_zlib_stream")
-    local rc = zlib.deflateInit2_(stream, 6, 8, RAW, 8, 0, zlib.zlibVersion(), ffi.sizeof(stream))
+    local rc = zlib.deflateInit2_(stream, 6, 8, window_bits or RAW, 8, 0, zlib.zlibVersion(), ffi.sizeof(stream))
     if rc ~= Z_OK then return nil, "zlib has no memory" end
     stream = ffi.gc(stream, zlib.deflateEnd)
     local result, problem = files.block(tonumber(zlib.deflateBound(stream, block.size)))
@@ -310,6 +310,19 @@ local function deflate(block)
     if zlib.deflate(stream, Z_FINISH) ~= Z_STREAM_END then return nil, "zlib failed" end
     result.size = tonumber(stream.total_out)
     return result
+end
+
+--- Texts, one behind the other, as the pieces (blocks) of a gzip file; or nil and what is wrong.
+function zip.gzip_pieces(list)
+    local ok, problem = library()
+    if not ok then return nil, problem end
+    local text, pieces = table.concat(list), {}
+    for from = 0, math.max(#text - 1, 0), CHUNK do -- a member of the file each
+        local size = math.min(#text - from, CHUNK)
+        pieces[#pieces + 1], problem = deflate({ data = ffi.cast("const char *", text) + from, size = size }, GZIP)
+        if not pieces[#pieces] then return nil, problem end
+    end
+    return pieces
 end
 
 --- The pieces (strings and blocks) of an archive of { name, block } entries, deflated if `compress`; or nil and what
