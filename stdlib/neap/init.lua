@@ -20,8 +20,8 @@
 --     mesh        np.mesh, shardings, np.shard_map, collectives
 --     nn          np.nn, np.optim, np.data
 --     stats       np.stats: distributions and tests; np.metrics
---     tables      np.table: named columns
 --     text        characters, regular expressions and tokenizers
+--     tables      np.table: named columns
 --     onnx        networks in ONNX files: the format, and np.io.load_onnx's operators
 --     io          np.io: arrays, tables and checkpoints in files
 --     plot        np.plot: charts, drawn by gnuplot
@@ -135,6 +135,7 @@ for module, names in pairs {
     ["mesh.collective"] = "psum pmean pmax pmin pvary all_gather psum_scatter all_to_all ppermute pshuffle axis_index "
         .. "axis_size",
     ["tables"] = "table",
+    ["tables.dates"] = "to_datetime date_range",
     ["inspect.display"] = "display update_display clear_output input",
     ["inspect.explain"] = "explain",
     ["inspect.breakpoint"] = "breakpoint",

@@ -71,6 +71,23 @@ local function test_quartiles()
     check.equal(np.table({ { "v", x } }):describe().v:totable(), { 4, 1 / 0, 0 / 0, 1, 1.75, 1 / 0, 1 / 0, 1 / 0 })
 end
 
+--- Functions of users get the values of each group that are there, in the order of the rows.
+local function test_functions()
+    local t = np.table { { "k", { 2, 1, 2, 1, 3 } }, { "v", { 1, 2, np.nan, 8, np.nan } },
+                         { "s", { "a", "b", false, "a", "c" } } }
+    local g = t:group("k", {
+        v = { "sum", range = function(x) return x:max() - x:min() end, n = function(x) return #x end },
+        s = function(s) return s[0] end,
+    })
+    check.equal(t.columns, { "k", "v", "s" })
+    check.equal({ g.v_n:totable(), g.v_n.dtype, g.s:totable() }, { { 2, 1, 0 / 0 }, "f64", { "b", "a", "c" } })
+    check.equal({ g.v_range:totable(), g.v_range.dtype, g.v_sum:totable() }, { { 6, 0, 0 / 0 }, "f32", { 10, 1, 0 } })
+    check.equal(t:group("k", { v = function(x) return #x > 1 end }).v:totable(), { 1, 0, 0 / 0 })
+    check.equal(t:dropna("v"):group("k", { v = function(x) return #x > 1 end }).v:totable(), { true, false })
+    check.equal(t:group("k", { s = function(s) return #s > 1 and s[1] end }).s:totable(), { "a", false, false })
+    check.equal(t:group("s", { v = { "50%", "median" } }):totable()["v_50%"], { 4.5, 2, 0 / 0 })
+end
+
 local NEAR = { f64 = "rel 1e-13", f32 = "rel 1e-6", f16 = "ulp 1", bf16 = "ulp 1" }
 local FRAME = "pd.DataFrame({'k': k, 'v': v})"
 
@@ -79,15 +96,32 @@ of("table.group", {
     shapes = { { { 8 }, { 8 } }, { { 2 }, { 2 } }, { { 0 }, { 0 } }, { { 40 }, { 40 } } },
     call = function(_, o, k, v)
         local t = np.table { { "k", k }, { "v", v } }
-        local g = t:group("k", { v = { "count", "sum", "mean", "min", "max", "var", "std" } }, next(o) and o or nil)
-        return g.k, g.count, g.v_count, g.v_sum, g.v_mean, g.v_min, g.v_max, g.v_var, g.v_std
+        local g = t:group("k", { v = { "count", "sum", "mean", "min", "max", "var", "std", "nunique", "first",
+                                          "last" } }, next(o) and o or nil)
+        return g.k, g.count, g.v_count, g.v_sum, g.v_mean, g.v_min, g.v_max, g.v_var, g.v_std, g.v_nunique, g.v_first,
+               g.v_last
     end,
     oracle = "(lambda g, f: [g.v.size().index.to_numpy(k.dtype), g.v.size(), g.v.count(), g.v.sum(), f.v.mean(), "
-        .. "g.v.min(), g.v.max(), f.v.var(), f.v.std()])(" .. FRAME .. ".groupby('k'), "
+        .. "g.v.min(), g.v.max(), f.v.var(), f.v.std(), g.v.nunique(), g.v.first(), g.v.last()])(" .. FRAME
+            .. ".groupby('k'), "
         .. "pd.DataFrame({'k': k, 'v': v.astype(float)}).groupby('k'))",
     gives = gives { column_dtype, "i64", "i64", sum_dtype, mean_dtype, column_dtype, column_dtype, mean_dtype,
-                    mean_dtype },
-    without = without(),
+                    mean_dtype, "i64", column_dtype, column_dtype },
+    without = without(), also = { functions = test_functions },
+    refuses = {
+        { "there is no aggregate the string \"avg\"; there are count, first, last, max, mean, median",
+          function() np.table({ a = { 1 } }):group("a", { a = "avg" }) end },
+        { "there is no aggregate the string \"101%%\"", function() np.table({ a = { 1 } }):agg { a = "101%" } end },
+        { "must return a number, a boolean or a string, got nothing", function()
+            np.table({ a = { 1 }, b = { 1 } }):group("a", { b = function() end })
+        end },
+        { "returns results of dtype f64 and of text", function()
+            np.table({ a = { 1, 2 }, b = { 1, 2 } }):group("a", { b = function(x)
+                return x:sum():item() == 1 and 1 or "x"
+            end })
+        end },
+        { "option 'on' must be", function() np.table({ a = { 1 } }):join(np.table { a = { 1 } }, {}) end },
+    },
 })
 
 of("table.describe", {
@@ -114,15 +148,19 @@ of("table.sort", {
 of("table.join", {
     args = { { "k", make = keys }, "v", { "j", make = keys } }, accepts = REAL,
     shapes = { { { 6 }, { 6 }, { 4 } }, { { 3 }, { 3 }, { 0 } }, { { 0 }, { 0 }, { 3 } }, { { 1 }, { 1 }, { 1 } } },
-    options = { { on = "k" }, { on = "k", how = "left", suffix = "_other" }, { on = { "k" }, how = "inner" } },
+    options = { { on = "k" }, { on = "k", how = "left", suffix = "_other" }, { on = { "k" }, how = "inner" },
+                { on = "k", how = "right" }, { on = "k", how = "outer" }, { on = "k", how = "semi" },
+                { on = "k", how = "anti" } },
     call = function(_, o, k, v, j)
         local t = np.table { { "k", k }, { "v", v } }
         local joined = t:join(np.table { { "k", j }, { "v", np.arange(#j, { dtype = "i64" }) } }, o)
-        return joined.k, joined.v, joined:column("v" .. (o.suffix or "_right")):astype "f64"
+        local alone = o.how == "semi" or o.how == "anti"
+        return joined.k, joined.v:astype(o.how and "f64" or v.dtype),
+               alone and np.arange(#joined, { dtype = "f64" })
+                   or joined:column("v" .. (o.suffix or "_right")):astype "f64"
     end,
-    oracle = "(lambda t: [t.k, t.v, t.w.astype(float)])(pd.merge(" .. FRAME
-        .. ", pd.DataFrame({'k': j, 'w': np.arange(len(j))}), on='k', how=o.get('how', 'inner')))",
-    gives = gives { column_dtype, column_dtype, "f64" },
+    oracle = "joined(" .. FRAME .. ", pd.DataFrame({'k': j, 'w': np.arange(len(j))}), o.get('how'))",
+    gives = gives { column_dtype, function(dtype, o) return o.how and "f64" or dtype end, "f64" },
     without = without(), also = { ["keys of two dtypes"] = test_key_dtypes },
 })
 

@@ -56,15 +56,29 @@ for name, f in pairs(core.methods) do
 end
 
 local tables = { np.table { a = { 1, np.nan, 3 }, text = { "x", false, "y" } }, np.table {},
-                 np.table { { "i", np.arange(3) }, { "axis", np.ones(3):gt(0) } } }
-for name in ("column select drop rename with filter take head tail row sort concat to_array totable group describe "
-             .. "join tostring"):gmatch "%S+" do
-    local function method(...)
-        local t = tables[#{ ... } % #tables + 1] -- any one of them
-        return t[name](t, ...)
+                 np.table { { "i", np.arange(3) }, { "axis", np.ones(3):gt(0) } },
+                 np.table { { "axis", np.to_datetime { "2024-02-29", false, "1969-12-31 23:59" } },
+                            { "i", { 1.5, 2, 3 } } } }
+local columns = { text = { tables[1].text, tables[1]:head(0).text }, dates = { tables[4].axis } }
+--- Methods of one of a list of objects, by their names.
+local function add_methods(prefix, list, names)
+    for name in names:gmatch "%S+" do
+        local function method(...)
+            local t = list[#{ ... } % #list + 1] -- any one of them
+            return t[name](t, ...)
+        end
+        targets[#targets + 1] = { name = prefix .. "." .. name, call = method }
     end
-    targets[#targets + 1] = { name = "table." .. name, call = method }
 end
+add_methods("table", tables,
+            "column select drop rename with filter take head tail row sort concat to_array totable group "
+            .. "describe join tostring agg isna dropna fillna ffill bfill value_counts drop_duplicates sample rank cut "
+            .. "qcut pivot pivot_table melt rolling expanding shift diff pct_change cumsum cumprod cummin cummax "
+            .. "resample")
+add_methods("text", columns.text,
+            "lower upper len sub strip lstrip rstrip pad zfill contains startswith endswith find match "
+            .. "gsub split cat to_numeric set_categories eq ne isin isnan unique totable")
+add_methods("dates", columns.dates, "eq ne lt le gt ge min max strftime floor add since isnan totable")
 
 local operators = {
     add = function(a, b) return a + b end, subtract = function(a, b) return a - b end,
@@ -103,12 +117,13 @@ local strings = { "f32", "f64", "i32", "bool", "u8", "", "abc", "1:2", "::-1", "
                   "%d %s", "missing.npy", "a.npz", "relu", "sum", "\255\254", ("x"):rep(300) }
 local options = { "axis", "keepdims", "dtype", "argnums", "static", "shape", "batch", "batch_size", "has_aux",
                   "lr", "key", "replace", "p", "ddof", "unknown", "num_classes", "descending",
-                  "shuffle", "size", "offset", "k", "count", "on", "columns", "delimiter", "metadata", "names",
+                  "shuffle", "size", "offset", "k", "count", "on", "how", "by", "index", "values", "plain", "window",
+                  "columns", "delimiter", "metadata", "names",
                   "label", "color" }
 np.plot.line(np.arange(3))
 np.plot.twinx()
 local figure = np.plot.figure() -- one that has twin axes
-local odd = { figure, tables[1], tables[3], tables[1].text,
+local odd = { figure, tables[1], tables[3], tables[1].text, tables[4].axis,
               ffi.new("int64_t", 7), ffi.new("int[3]"), io.stdout, coroutine.create(function() end), true, false,
               setmetatable({}, { __index = function() error("of the user") end }) }
 -- Functions of a user. Their own errors, on values that do not suit them, are passed on.

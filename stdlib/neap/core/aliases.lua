@@ -156,7 +156,7 @@ aliases.variables = {
     plot = "np.plot draws: np.plot.line(x, y)",
     ls = "!ls calls it", pwd = "!pwd calls it", cat = "!cat FILE calls it", clear = "Ctrl-L clears the screen",
     clc = "Ctrl-L clears the screen, and a script leaves it out", disp = "print(x)", println = "print(x)",
-        fprintf = 'np.printf("%g\\n", x)',
+    fprintf = 'np.printf("%g\\n", x)',
     size = "x.shape is the shape, and x.size how many elements there are", numel = "x.size", ndims = "x.ndim",
     length = "#x is the length of x", repmat = "np.tile(x, {2, 3})",
     rand = "np.random.uniform(key, {3})", randn = "np.random.normal(key, {3})",
@@ -215,7 +215,13 @@ aliases.tables = {
     loc = "t:filter(mask)", query = "t:filter(mask)", to_numpy = "t:to_array()", values = "t:to_array()",
     mean = "t.column:mean()", sum = "t.column:sum()", std = "t.column:std()", min = "t.column:min()",
     max = "t.column:max()", append = "t:concat(other)", info = "t:describe()", len = "#t", dtypes = "t.column.dtype",
-    iterrows = "for k = 0, #t - 1 do local row = t:row(k) … end", value_counts = "t:group(by, {})",
+    iterrows = "for k = 0, #t - 1 do local row = t:row(k) … end", isnull = "t:isna(name)", aggregate = "t:agg{…}",
+    notna = "np.logical_not(t:isna(name))", unique = "t:drop_duplicates(names)",
+    nunique = "t:agg{column = \"nunique\"}",
+    median = "t:agg{column = \"median\"}", quantile = "t:agg{column = \"90%\"}", pad = "t:ffill(names)",
+    to_json = "np.io.write_jsonl(path, t)", apply = "t:with{column = …}",
+    dt = "t.column.year, t.column:strftime(format)",
+    str = "t.column:lower() and its kin",
 }
 
 --- By name as elsewhere the dtype here.

@@ -1,30 +1,20 @@
---- group.lua: rows of a table by their values: table:group and table:describe, and numbers for rows of equal keys,
--- which joins use too.
---
--- Sums are taken in f64 (of integers in their 64 bits) in the order of the rows, and rounded once. What is missing
--- (NaN, no text) counts in none of them.
+--- group.lua: rows of a table by their values: table:group, table:agg and table:describe, and numbers for rows of equal
+-- keys, which joins use too. What is taken of each group is in aggregates.lua.
 local core = require "neap.core"
 local tables = require "neap.tables"
+local aggregates = require "neap.tables.aggregates"
+local columns = require "neap.tables.columns"
 local text = require "neap.tables.text"
+local shape = require "neap.arrays.shape"
 
 local np, methods = core.np, tables.methods
 local raise = core.raise
 local group = {}
 
---- Which rows of a column have a value: an array of bool; nil: all.
-local function present(values)
-    if text.is_text(values) then return np.greater_equal(values.codes, 0) end
-    if core.dtype_of(values).inexact then return np.logical_not(np.isnan(values)) end
-    return nil
-end
-
-local function is_complex(values)
-    return core.dtype_of(values).kind == "c"
-end
-
 --- For each row the number of its value among the different ones in order, and how many there are. Waits.
 local function numbered(values)
-    if text.is_text(values) then return tables.sortable(values), #values.levels + 1 end
+    if text.is_text(values) then return columns.sortable(values), #values.levels + 1 end
+    values = columns.storage(values)
     if values.dtype == "bool" then return values:astype "i32", 2 end
     local levels = np.unique(values)
     return np.searchsorted(levels, values), math.max(#levels, 1)
@@ -32,9 +22,9 @@ end
 
 --- For each row of columns the number of its values, together, in their order: an i32 array; and how many different
 -- ones there are. Waits.
-function group.numbers(columns)
+function group.numbers(list)
     local codes, n
-    for k, values in ipairs(columns) do
+    for k, values in ipairs(list) do
         local more, m = numbered(values)
         if k == 1 then
             codes, n = more, m
@@ -49,134 +39,119 @@ function group.numbers(columns)
     return codes:astype "i32", n
 end
 
--- ---- Aggregates -----------------------------------------------------------------------------------------------------
--- Each takes a column, the number of each row's group, the number of groups; of rows that have a value.
+-- ---- Groups ---------------------------------------------------------------------------------------------------------
 
-local function sum_dtype(values)
-    local dtype = core.dtype_of(values)
-    return dtype.kind == "f" and "f64" or dtype.kind == "c" and "c128" or dtype.kind == "u" and "u64" or "i64"
-end
-
-local function summed(values, codes, n, dtype)
-    return np.zeros({ n }, { dtype = dtype }):at { codes }:add(values:astype(dtype))
-end
-
-local function counted(codes, n)
-    return np.zeros({ n }, { dtype = "i64" }):at { codes }:add(np.ones({ #codes }, { dtype = "i64" }))
-end
-
-local function result_dtype(values)
-    return (values.dtype == "f32" or values.dtype == "c64") and "f32" or "f64"
-end
-
---- The value at one end of each group: `place` tells which, from where the group begins and how many values it has.
--- Groups without a value have a missing one.
-local function at_end(values, codes, n, counts, place)
-    local pick = text.is_text(values) and values.codes or values
-    local order = np.argsort(pick)
-    order = np.take(order, np.argsort(np.take(codes, order)))
-    local ends = np.cumsum(counts)
-    local found = place(ends - counts, ends)
-    if #codes == 0 then found = nil end
-    local function choose(x)
-        local chosen = found and np.take(np.take(x, order), np.clip(found, 0, #codes - 1))
-            or np.zeros({ n }, { dtype = x.dtype })
-        return chosen
+--- Rows whose keys are there, by the columns that `by` names: { table = these rows, codes = the number of each one's
+-- group, n, counts, keys = by name a column of the groups, rows = their places in t, nil: all }.
+function group.of(t, name, by)
+    local whole
+    for _, key in ipairs(by) do
+        local there = columns.present(t._columns[key])
+        whole = whole and there and np.logical_and(whole, there) or there or whole
     end
-    local empty = np.equal(counts, 0)
-    if text.is_text(values) then
-        return text.new(values.levels, np.where(empty, -1, choose(values.codes)):astype "i32")
+    local rows
+    if whole then
+        rows = np.nonzero(whole)
+        t = tables.rows(t, function(x) return np.take(x, rows) end, #rows)
     end
-    local result = choose(values)
-    return core.dtype_of(values).inexact and np.where(empty, np.nan, result):astype(values.dtype) or result
-end
-
-local aggregates = {}
-
-function aggregates.count(_, _, _, counts)
-    return counts
-end
-
-function aggregates.sum(values, codes, n)
-    local total = summed(values, codes, n, sum_dtype(values))
-    return core.dtype_of(values).inexact and total:astype(values.dtype) or total
-end
-
-function aggregates.mean(values, codes, n, counts)
-    if is_complex(values) then
-        return (summed(values, codes, n, "c128") / counts:astype "f64"):astype(values.dtype)
-    end
-    return (summed(values, codes, n, "f64") / counts:astype "f64"):astype(result_dtype(values))
-end
-
---- The sum of squares of distances from the mean over n - 1.
-local function variance(values, codes, n, counts)
-    local wide = is_complex(values) and "c128" or "f64"
-    local x, c = values:astype(wide), counts:astype "f64"
-    local mean = summed(x, codes, n, wide) / c
-    local away = x - np.take(mean, codes)
-    local squares = is_complex(values) and np.square(np.real(away)) + np.square(np.imag(away)) or np.square(away)
-    return np.where(np.less(c, 2), np.nan, summed(squares, codes, n, "f64") / np.maximum(c - 1, 1))
-end
-
-function aggregates.var(values, codes, n, counts)
-    return variance(values, codes, n, counts):astype(result_dtype(values))
-end
-
-function aggregates.std(values, codes, n, counts)
-    return np.sqrt(variance(values, codes, n, counts)):astype(result_dtype(values))
-end
-
-function aggregates.min(values, codes, n, counts)
-    return at_end(values, codes, n, counts, function(first) return first end)
-end
-
-function aggregates.max(values, codes, n, counts)
-    return at_end(values, codes, n, counts, function(_, last) return last - 1 end)
-end
-
-local OF_TEXTS = { count = true, min = true, max = true }
-
-local function aggregate_names()
     local list = {}
-    for name in pairs(aggregates) do list[#list + 1] = name end
-    table.sort(list)
-    return table.concat(list, ", ")
+    for k, key in ipairs(by) do list[k] = t._columns[key] end
+    local codes, n = group.numbers(list)
+    if t._rows == 0 then codes, n = np.zeros({ 0 }, { dtype = "i32" }), 0 end
+    local counts = aggregates.counts(codes, n)
+    local first = np.take(np.argsort(codes), (np.cumsum(counts) - counts):astype "i32")
+    local keys = {}
+    for k, key in ipairs(by) do
+        keys[key] = columns.map(list[k], function(x) return n > 0 and np.take(x, first) or x end)
+    end
+    return { table = t, name = name, codes = codes, n = n, counts = counts, keys = keys, rows = rows }
 end
 
---- The columns of one aggregated column: a list of { name, column }.
-local function aggregated(key, values, how, codes, n)
-    if type(how) == "string" then how = { how } end
-    if type(how) ~= "table" or #how == 0 then
-        raise("table.group", "what is asked of column '%s' must be one of %s, or a list of them, got %s", key,
-              aggregate_names(), core.describe(how))
+--- For columns that follow the rows of each group: { order = the rows' places (i64) group by group, each in the order
+-- of the table, codes = the numbers of their groups, rows }. Without `by` all rows are one group; rows whose key is
+-- missing are not there.
+function group.laid(t, name, by)
+    if by == nil then
+        return { order = np.arange(t._rows, { dtype = "i64" }), codes = np.zeros({ t._rows }, { dtype = "i32" }),
+                 rows = t._rows }
     end
-    core.list("table.group", ("the list for column '%s'"):format(key), how)
-    local there = present(values)
-    if there then
-        local places = np.nonzero(there)
-        if #places < #codes then
-            local function pick(x) return np.take(x, places) end
-            values, codes = text.is_text(values) and text.map(values, pick) or pick(values), pick(codes)
-        end
+    local groups = group.of(t, name, tables.names(t, name, by, "by"))
+    local order = np.argsort(groups.codes)
+    local codes = np.take(groups.codes, order)
+    if groups.rows then order = np.take(groups.rows, order) end
+    return { order = order:astype "i64", codes = codes, rows = t._rows, by = true }
+end
+
+--- A column of the table's rows of one whose rows are in the order of groups; others have no value.
+function group.back(laid, values)
+    if not laid.by then return values end
+    if #laid.order < laid.rows then values = columns.with_holes(values) end
+    local none = columns.none(values)
+    return columns.map(values, function(x)
+        return np.full({ laid.rows }, none or 0, { dtype = x.dtype }):at { laid.order }:set(x)
+    end)
+end
+
+--- Where the group of each of rows in the order of groups begins and ends: places of its first and last row.
+function group.ends(codes)
+    local n = #codes
+    local place = np.arange(n, { dtype = "i64" })
+    if n == 0 then return place, place end
+    local before, behind = np.cummax(np.where(group.changes(codes), place, 0)), n - 1 - place
+    local ends = np.flip(group.changes(np.flip(codes)))
+    return before, n - 1 - np.flip(np.cummax(np.flip(np.where(ends, behind, 0))))
+end
+
+--- Which elements differ from the one before; the first one does. Takes one array or several, of which one has to.
+function group.changes(...)
+    local new
+    for _, x in ipairs { ... } do
+        local n = #x
+        local own = np.not_equal(shape.cut(x, 0, 1, n), shape.cut(x, 0, 0, n - 1))
+        new = new and np.logical_or(new, own) or own
     end
-    local counts, list = counted(codes, n), {}
-    for _, name in ipairs(how) do
-        local f = type(name) == "string" and aggregates[name]
-        if not f then
-            raise("table.group", "there is no aggregate %s; there are %s", core.describe(name), aggregate_names())
+    return np.concatenate { np.ones({ 1 }, { dtype = "bool" }), new }
+end
+
+--- A table of the groups' keys and further columns, a list of { name, column }.
+function group.result(groups, by, list)
+    local names, found = {}, {}
+    local function add(key, values)
+        if found[key] then raise(groups.name, "the result would have two columns '%s'", key) end
+        names[#names + 1], found[key] = key, values
+    end
+    for _, key in ipairs(by) do add(key, groups.keys[key]) end
+    for _, pair in ipairs(list) do add(pair[1], pair[2]) end
+    return tables.new(names, found, groups.n)
+end
+
+--- Adds to a list what is asked of a table's columns, whose rows are in n groups, which may be empty with `gaps`.
+function group.add_asked(list, name, t, asked, codes, n, gaps)
+    for key in pairs(asked) do tables.column(t, name, key) end
+    for _, key in ipairs(t._names) do
+        if asked[key] ~= nil then
+            for _, pair in ipairs(aggregates.of(name, key, t._columns[key], asked[key], codes, n, gaps)) do
+                list[#list + 1] = pair
+            end
         end
-        if text.is_text(values) and not OF_TEXTS[name] then
-            raise("table.group", "column '%s' has texts, of which there is no %s", key, name)
-        end
-        list[#list + 1] = { key .. "_" .. name, f(values, codes, n, counts) }
     end
     return list
 end
 
+function group.check_asked(name, position, asked)
+    if type(asked) ~= "table" or getmetatable(asked) ~= nil then
+        core.bad_argument(name, position, "aggregates", "a table {column = \"mean\", …}", asked)
+    end
+end
+
 --- table:group(by, {name = "mean", other = {"min", "max"}, …}) -> table: a row for each different value of a column, or
 -- of several, in their order. It has these values, `count`, the number of rows (i64), and of each column that is named
--- what is asked of it, as `name_mean`: sum, mean, min, max, count (of values that are there), std and var (by n - 1).
+-- what is asked of it, as `name_mean`: sum, mean, median, min, max, first, last, count (of values that are there),
+-- nunique (of different ones), std and var (by n - 1), and quantiles such as "90%", on the line between neighbours. Of
+-- texts there are count, nunique, first, last, min and max.
+-- A function is called with the values of each group, an array or a column of texts, and returns a number (f64), an
+-- array of one element, a boolean or a string; it is not called where there is no value, and what it gives is missing
+-- there. {name = f} gives the column `name`, {name = {"mean", range = f}} the columns `name_mean` and `name_range`.
 -- Complex numbers are in the order of np.sort.
 -- What is missing (NaN, no text) counts in none; rows whose key is missing are left out, as in pandas. Waits.
 --- > t = np.table({{"city", {"Rome", "Bern", "Rome"}}, {"price", {1, 2, 4}}})
@@ -186,40 +161,34 @@ end
 -- Bern      1         2.0          2
 -- Rome      2         2.5          4
 -- [2 rows, 4 columns]
+--- > t:group("city", {price = {"90%", range = function(x) return x:max() - x:min() end}})
+-- city  count  price_90%  price_range
+-- text    i64        f64          i64
+-- Bern      1        2.0            0
+-- Rome      2        3.7            3
+-- [2 rows, 4 columns]
 function methods.group(t, by, asked)
-    by = tables.names(t, "table.group", by)
-    if asked ~= nil and (type(asked) ~= "table" or getmetatable(asked) ~= nil) then
-        core.bad_argument("table.group", 2, "aggregates", "a table {column = \"mean\", …}", asked)
-    end
-    local whole
-    for _, key in ipairs(by) do
-        local there = present(t._columns[key])
-        whole = whole and there and np.logical_and(whole, there) or there or whole
-    end
-    if whole then t = methods.filter(t, whole) end
-    local keys, names = {}, {}
-    for k, key in ipairs(by) do keys[k] = t._columns[key] end
-    local codes, n = group.numbers(keys)
-    if t._rows == 0 then codes, n = np.zeros({ 0 }, { dtype = "i32" }), 0 end
-    local counts = counted(codes, n)
-    local first = np.take(np.argsort(codes), (np.cumsum(counts) - counts):astype "i32")
-    local columns = {}
-    local function add(key, values)
-        if columns[key] then raise("table.group", "the result would have two columns '%s'", key) end
-        names[#names + 1], columns[key] = key, values
-    end
-    for k, key in ipairs(by) do
-        local function pick(x) return n > 0 and np.take(x, first) or x end
-        add(key, text.is_text(keys[k]) and text.map(keys[k], pick) or pick(keys[k]))
-    end
-    add("count", counts)
-    for key in pairs(asked or {}) do tables.column(t, "table.group", key) end
-    for _, key in ipairs(t._names) do
-        if asked and asked[key] ~= nil then
-            for _, pair in ipairs(aggregated(key, t._columns[key], asked[key], codes, n)) do add(pair[1], pair[2]) end
-        end
-    end
-    return tables.new(names, columns, n)
+    local name = "table.group"
+    by = tables.names(t, name, by)
+    if asked ~= nil then group.check_asked(name, 2, asked) end
+    local groups = group.of(t, name, by)
+    local list = { { "count", groups.counts } }
+    return group.result(groups, by, group.add_asked(list, name, groups.table, asked or {}, groups.codes, groups.n))
+end
+
+--- table:agg{name = "mean", other = {"min", "max"}, …} -> table: what is asked of columns, as table:group takes it, of
+-- all rows: a table of one row. Waits.
+--- > t = np.table({{"city", {"Rome", "Bern", "Rome"}}, {"price", {1, 2, 4}}})
+--- > t:agg{price = {"median", "std"}, city = "nunique"}
+-- city_nunique  price_median  price_std
+--          i64           f64        f64
+--            2           2.0   1.527525
+-- [1 row, 3 columns]
+function methods.agg(t, asked)
+    group.check_asked("table.agg", 1, asked)
+    if next(asked) == nil then raise("table.agg", "nothing is asked for: t:agg{column = \"mean\"}") end
+    local list = group.add_asked({}, "table.agg", t, asked, np.zeros({ t._rows }, { dtype = "i32" }), 1)
+    return group.result({ name = "table.agg", keys = {}, n = 1 }, {}, list)
 end
 
 -- ---- Describing -----------------------------------------------------------------------------------------------------
@@ -261,20 +230,20 @@ end
 -- max        4.000000
 -- [8 rows, 2 columns]
 function methods.describe(t)
-    local names, columns = { "statistic" }, {}
-    columns.statistic = text.of_list("table.describe", STATISTICS, #STATISTICS)
+    local names, found = { "statistic" }, {}
+    found.statistic = text.of_list("table.describe", STATISTICS, #STATISTICS)
     for _, key in ipairs(t._names) do
         local values = t._columns[key]
-        if not text.is_text(values) and values.dtype ~= "bool" then
-            if is_complex(values) then
+        if columns.storage(values) == values and values.dtype ~= "bool" then
+            if core.dtype_of(values).kind == "c" then
                 raise("table.describe", "column '%s' has complex numbers (%s), of which there is no least one and no "
                           .. "quartile; t:drop{\"%s\"}:describe() leaves it out", key, values.dtype, key)
             end
             if key == "statistic" then raise("table.describe", "a column is called 'statistic'; rename it first") end
-            names[#names + 1], columns[key] = key, np.array(statistics_of(values), { dtype = "f64" })
+            names[#names + 1], found[key] = key, np.array(statistics_of(values), { dtype = "f64" })
         end
     end
-    return tables.new(names, columns, #STATISTICS)
+    return tables.new(names, found, #STATISTICS)
 end
 
 return group

@@ -5,6 +5,7 @@
 -- Columns are arrays like others: what only rearranges rows is recorded and not waited for; what depends on values
 -- (filter, group, join, describe, printing) waits. Methods that need more are in group.lua, join.lua and show.lua.
 local core = require "neap.core"
+local columns_of = require "neap.tables.columns"
 local text = require "neap.tables.text"
 
 local np = core.np
@@ -48,7 +49,7 @@ end
 
 --- What a user gives as a column, as an array of one axis or a column of texts.
 local function column_of(name, key, value)
-    if text.is_text(value) then return value end
+    if columns_of.is_object(value) then return value end
     if type(value) == "table" and getmetatable(value) == nil then
         local n, strings = 0, false
         for k, item in pairs(value) do
@@ -75,8 +76,7 @@ local function check_name(name, key)
     return key
 end
 
---- The number of rows of a column.
-local function length(column) return core.extent(text.is_text(column) and column.codes or column, 0) end
+local length = columns_of.length
 
 --- Adds a column to lists of names and columns; all have the same number of rows, which is returned.
 local function add(name, names, columns, rows, key, value)
@@ -179,11 +179,12 @@ local function column(t, name, key)
 end
 tables.column = column
 
---- Names that a user gives: a name or a list of them, all there, none twice.
-function tables.names(t, name, list)
+--- Names that a user gives: a name or a list of them, all there, none twice; as the first argument, or an option.
+function tables.names(t, name, list, option)
     if type(list) == "string" then list = { list } end
     if type(list) ~= "table" or getmetatable(list) ~= nil or #list == 0 then
-        core.bad_argument(name, 1, "names", "the name of a column or a list of names", list)
+        core.bad_argument(name, not option and 1 or nil, option or "names", "the name of a column or a list of names",
+                          list)
     end
     local seen = {}
     for _, key in ipairs(core.list(name, "the list of names", list)) do
@@ -265,7 +266,7 @@ end
 function tables.rows(t, pick, rows)
     local columns = {}
     for key, old in pairs(t._columns) do
-        columns[key] = text.is_text(old) and text.map(old, pick) or pick(old)
+        columns[key] = columns_of.map(old, pick)
         rows = rows or length(columns[key])
     end
     return new(t._names, columns, rows or 0)
@@ -339,13 +340,6 @@ function methods.row(t, k)
     return row
 end
 
---- An array to sort a column by, with what is missing at the end: NaN, or no text.
-function tables.sortable(values, descending)
-    if not text.is_text(values) then return values end
-    if descending then return values.codes end
-    return np.where(np.less(values.codes, 0), #values.levels, values.codes):astype "i32"
-end
-
 --- table:sort(by, {descending=false}): the rows in the order of a column, or of several, the first counting most; equal
 -- ones keep their order, and what is missing (NaN, no text) comes last.
 --- descending: true puts the greatest first; a list of booleans, one for each column that is sorted by
@@ -364,7 +358,7 @@ function methods.sort(t, by, given)
     for k = #by, 1, -1 do
         local down = descending
         if type(down) == "table" then down = down[k] end
-        local values = tables.sortable(t._columns[by[k]], down)
+        local values = columns_of.sortable(t._columns[by[k]], down)
         local next_order = np.argsort(order and np.take(values, order) or values, { descending = down or false })
         order = order and np.take(order, next_order) or next_order
     end
@@ -373,13 +367,16 @@ end
 
 --- The columns of several tables under one name, put together.
 local function joined_column(name, key, parts)
-    local texts = 0
-    for _, values in ipairs(parts) do texts = texts + (text.is_text(values) and 1 or 0) end
-    if texts == 0 then return np.concatenate(parts) end
-    if texts < #parts then raise(name, "column '%s' has texts in one table, and not in another", key) end
-    local same, numbers = text.same_levels(parts), {}
-    for k, values in ipairs(same) do numbers[k] = values.codes end
-    return text.new(same[1].levels, np.concatenate(numbers))
+    local kind = getmetatable(parts[1])
+    for _, values in ipairs(parts) do
+        if getmetatable(values) ~= kind then
+            raise(name, "column '%s' has %s in one table and %s in another", key, parts[1].dtype, values.dtype)
+        end
+    end
+    if text.is_text(parts[1]) then parts = text.same_levels(parts) end
+    local arrays = {}
+    for k, values in ipairs(parts) do arrays[k] = columns_of.storage(values) end
+    return columns_of.like(parts[1], np.concatenate(arrays))
 end
 tables.joined_column = joined_column
 
@@ -414,8 +411,9 @@ function methods.to_array(t, list)
     if #list == 0 then return np.zeros { t._rows, 0 } end
     local parts = {}
     for k, key in ipairs(list) do
-        if text.is_text(t._columns[key]) then
-            raise("table.to_array", "column '%s' has texts; name the columns that are wanted, or use its codes", key)
+        if columns_of.is_object(t._columns[key]) then
+            raise("table.to_array", "column '%s' has %ss; name the columns that are wanted, or use its %s", key,
+                  t._columns[key].dtype, text.is_text(t._columns[key]) and "codes" or "ticks")
         end
         parts[k] = t._columns[key]
     end
@@ -434,8 +432,15 @@ end
 -- ---- The metatable --------------------------------------------------------------------------------------------------
 
 -- Methods that not every script needs are loaded when they are first named.
-local late = { group = "neap.tables.group", describe = "neap.tables.group", join = "neap.tables.join",
-               tostring = "neap.tables.show" }
+local late = {}
+for module, names in pairs {
+    group = "group agg describe", join = "join", show = "tostring", missing = "isna dropna fillna ffill bfill",
+    counts = "value_counts drop_duplicates sample", ranks = "rank cut qcut",
+    reshape = "pivot pivot_table melt", windows = "rolling expanding",
+    resample = "resample", follow = "shift diff pct_change cumsum cumprod cummax cummin",
+} do
+    for name in names:gmatch "%S+" do late[name] = "neap.tables." .. module end
+end
 
 -- Methods that say so when they are called with a dot.
 local called = {}

@@ -5,7 +5,7 @@
 local ffi = require "ffi"
 local core = require "neap.core"
 local tables = require "neap.tables"
-local text = require "neap.tables.text"
+local columns = require "neap.tables.columns"
 local group = require "neap.tables.group"
 
 local np, methods = core.np, tables.methods
@@ -64,7 +64,7 @@ end
 -- meet floats count as f64; u64 and signed ones, of which promotion makes f32, are 64 bits and whether they are above
 -- i64.
 local function key_columns(name, key, a, b)
-    if text.is_text(a) or a.dtype == b.dtype then return { tables.joined_column(name, key, { a, b }) } end
+    if columns.storage(a) ~= a or a.dtype == b.dtype then return { tables.joined_column(name, key, { a, b }) } end
     local da, db = core.dtype_of(a), core.dtype_of(b)
     if da.kind == "f" or db.kind == "f" then
         if da.kind ~= "c" and db.kind ~= "c" then a, b = a:astype "f64", b:astype "f64" end
@@ -80,65 +80,126 @@ local function key_columns(name, key, a, b)
     return { np.concatenate { a, b } }
 end
 
---- Rows of a column that may be missing: integers and bools become f64, in which NaN says so.
-local function taken(values, places, some_missing)
-    if text.is_text(values) then
-        if #values == 0 then return text.new(values.levels, np.full_like(places, -1)) end
-        local codes = np.take(values.codes, np.maximum(places, 0))
-        return text.new(values.levels, np.where(np.less(places, 0), -1, codes):astype "i32")
+-- ---- Which rows stand beside which ----------------------------------------------------------------------------------
+
+--- Of rows with numbers of keys: how many of `others` have the same one, as an i64 array.
+local function partners(codes, others, n)
+    local counts = np.zeros({ n }, { dtype = "i64" }):at { others }:add(np.ones({ #others }, { dtype = "i64" }))
+    return np.take(counts, codes)
+end
+
+--- Places of rows of both tables, which stand beside each other in the result; -1: none.
+local function places(how, left, right, n)
+    if how == "right" then
+        local starts, rows = listed(left, n)
+        local rights, lefts = matched(right, starts, rows, true)
+        return lefts, rights
     end
-    if not some_missing then return np.take(values, places) end
-    local dtype = core.dtype_of(values)
-    local x = dtype.kind == "f" and values or values:astype "f64"
-    if #x == 0 then return np.full({ #places }, np.nan, { dtype = x.dtype }) end
-    return np.where(np.less(places, 0), np.nan, np.take(x, np.maximum(places, 0))):astype(x.dtype)
+    local starts, rows = listed(right, n)
+    local lefts, rights = matched(left, starts, rows, how ~= "inner")
+    if how ~= "outer" then return lefts, rights end
+    local alone = np.nonzero(np.equal(partners(right, left, n), 0)):astype "i32"
+    return np.concatenate { lefts, np.full_like(alone, -1) }, np.concatenate { rights, alone }
+end
+
+-- Ways to join, and which of the tables has rows without a partner in the result.
+local WAYS = { inner = {}, left = { right = true }, right = { left = true }, outer = { left = true, right = true },
+               semi = {}, anti = {} }
+
+--- The names of ways in order, for messages.
+local function way_names()
+    local list = {}
+    for name in pairs(WAYS) do list[#list + 1] = ("%q"):format(name) end
+    table.sort(list)
+    return table.concat(list, ", ")
+end
+
+--- Numbers of the keys of the rows of both tables: those of the first, those of the second, how many there are.
+local function numbered(t, other, name, on)
+    local keys = {}
+    for _, key in ipairs(on) do
+        local a, b = t._columns[key], tables.column(other, name, key)
+        if getmetatable(a) ~= getmetatable(b) then
+            raise(name, "column '%s' has %s in one table and %s in the other", key, a.dtype, b.dtype)
+        end
+        for _, column in ipairs(key_columns(name, key, a, b)) do keys[#keys + 1] = column end
+    end
+    local codes, n = group.numbers(keys)
+    return codes[{ { 0, t._rows } }], codes[{ { t._rows, t._rows + other._rows } }], n
+end
+
+--- The column of a key: this table's, or where a row has none of this table the other's.
+local function key_of(name, key, t, other, lefts, rights)
+    local both = tables.joined_column(name, key, { t._columns[key], other._columns[key] })
+    local picks = np.where(np.less(lefts, 0), rights + t._rows, lefts)
+    return columns.map(both, function(x) return np.take(x, picks) end)
+end
+
+local function suffixes_of(name, suffix)
+    if suffix == nil then suffix = "_right" end
+    if type(suffix) == "string" then return "", suffix end
+    if type(suffix) ~= "table" or #suffix ~= 2 or type(suffix[1]) ~= "string" or type(suffix[2]) ~= "string" then
+        core.bad_argument(name, nil, "suffix", "a string, or a list of one for each table", suffix)
+    end
+    return core.list(name, "option 'suffix'", suffix)[1], suffix[2]
 end
 
 --- table:join(other, {on=…, how="inner", suffix="_right"}) -> table: the rows of this table, each with the rows of
--- another one that have the same values in the columns `on`; in the order of this table, then of the other. With
--- how="left" rows that have no other are kept, their other columns missing: NaN, for which integers and bools become
--- f64, or no text. Waits.
+-- another one that have the same values in the columns `on`; in the order of this table, then of the other. Waits.
 --- on: the column, or a list of columns, that both have
---- how: "inner", or "left"
---- suffix: is added to names of the other's columns that this table has too
+--- how: "inner"; "left" keeps rows of this table that have no partner, "right" those of the other, in whose order the
+-- result then is, "outer" those of both, the other's at the end; "semi" gives the rows of this table that have a
+-- partner, "anti" those that have none, each once and without the other's columns. Where a row has no partner, columns
+-- are missing: NaN, for which integers and bools become f64, or no text
+--- suffix: is added to names of the other's columns that this table has too; a list of two strings is for both tables
 --- > t = np.table({{"city", {"Rome", "Bern", "Oslo"}}, {"price", {1, 2, 4}}})
---- > u = np.table({{"city", {"Bern", "Rome"}}, {"country", {"CH", "IT"}}})
---- > t:join(u, {on="city", how="left"})
--- city  price  country
--- text    i64  text
--- Rome      1  IT
--- Bern      2  CH
--- Oslo      4  -
--- [3 rows, 3 columns]
+--- > u = np.table({{"city", {"Bern", "Rome", "Paris"}}, {"country", {"CH", "IT", "FR"}}})
+--- > t:join(u, {on="city", how="outer"})
+-- city   price  country
+-- text     f64  text
+-- Rome     1.0  IT
+-- Bern     2.0  CH
+-- Oslo     4.0  -
+-- Paris    nan  FR
+-- [4 rows, 3 columns]
+--- > t:join(u, {on="city", how="anti"}):totable().city[1]
+-- Oslo
 function methods.join(t, other, given)
     local name = "table.join"
     if not tables.is_table(other) then core.bad_argument(name, 1, "other", "a table", other) end
     local o = core.options(name, given, { on = true, how = true, suffix = true })
-    local how, suffix = o.how or "inner", o.suffix or "_right"
-    if how ~= "inner" and how ~= "left" then
-        raise(name, "option 'how' must be \"inner\" or \"left\", got %s", core.describe(how))
+    local how = o.how or "inner"
+    if not WAYS[how] then raise(name, "option 'how' must be one of %s, got %s", way_names(), core.describe(how)) end
+    local own_suffix, suffix = suffixes_of(name, o.suffix)
+    local on, is_key = tables.names(t, name, o.on, "on"), {}
+    for _, key in ipairs(on) do is_key[key] = true end
+    local left, right, n = numbered(t, other, name, on)
+    if how == "semi" or how == "anti" then
+        local count = partners(left, right, n)
+        return methods.filter(t, how == "semi" and np.greater(count, 0) or np.equal(count, 0))
     end
-    if type(suffix) ~= "string" then core.bad_argument(name, nil, "suffix", "a string", suffix) end
-    local on, keys, is_key = tables.names(t, name, o.on), {}, {}
-    for _, key in ipairs(on) do
-        local a, b = t._columns[key], tables.column(other, name, key)
-        if text.is_text(a) ~= text.is_text(b) then raise(name, "column '%s' has texts in one table alone", key) end
-        for _, column in ipairs(key_columns(name, key, a, b)) do keys[#keys + 1] = column end
-        is_key[key] = true
+    local lefts, rights = places(how, left, right, n)
+    local names, found = {}, {}
+    local function add(key, values, at, holes)
+        if found[key] then raise(name, "the result would have two columns '%s'", key) end
+        names[#names + 1] = key
+        found[key] = holes and columns.take_or_none(values, at)
+            or columns.map(values, function(x) return np.take(x, at) end)
     end
-    local codes, n = group.numbers(keys)
-    local starts, rows = listed(codes[{ { t._rows, t._rows + other._rows } }], n)
-    local lefts, rights = matched(codes[{ { 0, t._rows } }], starts, rows, how == "left")
-    local names, columns = {}, {}
-    for _, key in ipairs(t._names) do names[#names + 1], columns[key] = key, taken(t._columns[key], lefts, false) end
-    for _, key in ipairs(other._names) do
-        if not is_key[key] then
-            local own = columns[key] and key .. suffix or key
-            if columns[own] then raise(name, "the result would have two columns '%s'", own) end
-            names[#names + 1], columns[own] = own, taken(other._columns[key], rights, how == "left")
+    for _, key in ipairs(t._names) do
+        if is_key[key] and WAYS[how].left then
+            names[#names + 1], found[key] = key, key_of(name, key, t, other, lefts, rights)
+        else
+            local twice = not is_key[key] and other._columns[key] ~= nil
+            add(twice and key .. own_suffix or key, t._columns[key], lefts, WAYS[how].left)
         end
     end
-    return tables.new(names, columns, #lefts)
+    for _, key in ipairs(other._names) do
+        if not is_key[key] then
+            add(t._columns[key] and key .. suffix or key, other._columns[key], rights, WAYS[how].right)
+        end
+    end
+    return tables.new(names, found, #lefts)
 end
 
 for _, f in ipairs { places_of } do jit.off(f) end

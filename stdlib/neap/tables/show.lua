@@ -3,7 +3,7 @@
 -- are stands below.
 local core = require "neap.core"
 local tables = require "neap.tables"
-local text = require "neap.tables.text"
+local columns_of = require "neap.tables.columns"
 
 local np, methods = core.np, tables.methods
 
@@ -47,8 +47,8 @@ end
 --- The texts of a column's rows, and whether they stand at the left.
 local function cells_of(values)
     local cells = {}
-    if text.is_text(values) then
-        for k, value in ipairs(text.list(values)) do cells[k] = value and cut(value) or "-" end
+    if columns_of.is_object(values) then
+        for k, value in ipairs(columns_of.texts(values)) do cells[k] = value and cut(value) or "-" end
         return cells, true
     end
     local list, kind = values:totable(), core.dtype_of(values).kind

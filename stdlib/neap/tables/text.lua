@@ -1,12 +1,15 @@
---- text.lua: columns of texts. A column holds each different text once, in order: its levels; and for each row the
--- number of its level, an i32 array, -1 where there is no text. So comparing, sorting and grouping are work on arrays.
+--- text.lua: columns of texts. A column holds each different text once: its levels, in the order of the alphabet or, of
+-- categories, in one of their own; and for each row the number of its level, an i32 array, -1 where there is no text.
+-- So comparing, sorting and grouping are work on arrays.
 local ffi = require "ffi"
 local core = require "neap.core"
+local columns = require "neap.tables.columns"
 
 local np, codes = core.np, core.dtype_codes
 local is_array, fail, describe = core.is_array, core.fail, core.describe
 
 local text, methods = {}, {}
+text.methods = methods -- those of strings.lua are loaded when one of them is named
 
 -- A column is a userdata, since Lua asks no metatable for the length of its own tables; this is what is in each.
 local prototype, states = newproxy(true), setmetatable({}, { __mode = "k" })
@@ -17,12 +20,25 @@ function text.is_text(value)
     return getmetatable(value) == Text
 end
 
---- A column of its levels, in order and different, and the rows' numbers, an i32 array.
-function text.new(levels, numbers)
+--- A column of its different levels and the rows' numbers, an i32 array. The levels are in the order of the alphabet,
+-- or in one of their own, and then `own` is true.
+function text.new(levels, numbers, own)
     local column = newproxy(prototype)
-    states[column] = { levels = levels, codes = numbers }
+    states[column] = { levels = levels, codes = numbers, own = own or false }
     return column
 end
+
+columns.add_kind(Text, {
+    storage = function(column) return states[column].codes end,
+    like = function(column, numbers) return text.new(states[column].levels, numbers, states[column].own) end,
+    sortable = function(column, descending)
+        local numbers = states[column].codes
+        if descending then return numbers end
+        return np.where(np.less(numbers, 0), #states[column].levels, numbers):astype "i32"
+    end,
+    texts = function(column) return text.list(column) end,
+    none = -1,
+})
 
 --- An i32 array of n numbers that f(k) gives for k = 0 … n-1, which must not call into neap.
 local function numbers_of(n, f)
@@ -44,6 +60,8 @@ local function renumbered(numbers, n, f)
     local map = numbers_of(n + 1, function(k) return k < n and f(k) or -1 end)
     return np.take(map, np.where(np.less(numbers, 0), n, numbers):astype "i32")
 end
+
+text.renumbered = renumbered
 
 --- A column of levels in any order, which are different, and an i32 array of numbers of them.
 function text.sorted(levels, numbers)
@@ -76,10 +94,24 @@ function text.of_list(name, list, n)
     return text.new(sorted, numbers_of(n, function(k) return list[k + 1] and places[list[k + 1]] or -1 end))
 end
 
---- Columns of texts with the same levels: those of all of them.
-function text.same_levels(columns)
+--- Whether columns of texts have the same levels in the same order.
+local function agree(list)
+    local first = list[1].levels
+    for _, column in ipairs(list) do
+        local levels = column.levels
+        if #levels ~= #first then return false end
+        for k = 1, levels ~= first and #first or 0 do
+            if levels[k] ~= first[k] then return false end
+        end
+    end
+    return true
+end
+
+--- Columns of texts with the same levels: those of all of them, in the order of the alphabet if they do not agree.
+function text.same_levels(list)
+    if agree(list) then return list end
     local all, found = {}, {}
-    for _, column in ipairs(columns) do
+    for _, column in ipairs(list) do
         for _, level in ipairs(column.levels) do
             if not found[level] then
                 found[level] = true
@@ -89,21 +121,12 @@ function text.same_levels(columns)
     end
     local sorted, places = ordered(all)
     local results = {}
-    for k, column in ipairs(columns) do
+    for k, column in ipairs(list) do
         local levels = column.levels
-        if #levels == #sorted or #levels == 0 then
-            results[k] = text.new(sorted, column.codes)
-        else
-            local numbers = renumbered(column.codes, #levels, function(j) return places[levels[j + 1]] end)
-            results[k] = text.new(sorted, numbers)
-        end
+        local numbers = renumbered(column.codes, #levels, function(j) return places[levels[j + 1]] end)
+        results[k] = text.new(sorted, numbers)
     end
     return results
-end
-
---- The same rows of a column that `pick` takes of an array.
-function text.map(column, pick)
-    return text.new(column.levels, pick(column.codes))
 end
 
 --- The texts of rows as a Lua table; false where there is none.
@@ -128,6 +151,15 @@ function text.strict(name, f)
     end
 end
 
+--- Which numbers of levels rows have: a table of true by number.
+function text.used(column)
+    local used = {}
+    core.read(column.codes, function(data, n)
+        for k = 0, n - 1 do used[data[k]] = true end
+    end)
+    return used
+end
+
 -- ---- What users see -------------------------------------------------------------------------------------------------
 
 --- text:totable(): the texts of a column as a Lua table; false where there is none.
@@ -139,6 +171,12 @@ local function level_of(column, value, method)
         fail("a column of texts is compared with a string: text:%s(\"…\"), got %s", method, describe(value))
     end
     local low, high = 1, #column.levels
+    if states[column].own then
+        for k = 1, high do
+            if column.levels[k] == value then return k - 1 end
+        end
+        return -2
+    end
     while low <= high do
         local middle = math.floor((low + high) / 2)
         local level = column.levels[middle]
@@ -174,14 +212,19 @@ end
 
 --- text:unique(): the different texts of a column in order, a Lua table.
 function methods.unique(column)
-    local used, list = {}, {}
-    core.read(column.codes, function(data, n)
-        for k = 0, n - 1 do used[data[k]] = true end
-    end)
+    local used, list = text.used(column), {}
     for k, level in ipairs(column.levels) do
         if used[k - 1] then list[#list + 1] = level end
     end
     return list
+end
+
+--- The names of methods, for messages.
+function text.method_names()
+    local names = {}
+    for name in pairs(methods) do names[#names + 1] = name end
+    table.sort(names)
+    return table.concat(names, ", ")
 end
 
 --- What to do where all texts of a column are numbers.
@@ -194,7 +237,39 @@ local function advice(column)
         .. "{quoting=\"all\"}"
 end
 
-for name, f in pairs(methods) do methods[name] = text.strict("text." .. name, f) end
+--- text:set_categories{text, …}: the same texts with these as levels, in this order, in which they are then sorted and
+-- grouped; a column of the order of the alphabet else. Raises where a text of the column is not among them.
+--- > t = np.table({{"size", {"small", "large", "small"}}})
+--- > t:with{size = t.size:set_categories{"small", "large"}}:sort("size").size
+-- {"small", "small", "large"}
+function methods.set_categories(column, list)
+    if type(list) ~= "table" or getmetatable(list) ~= nil then
+        core.bad_argument("text.set_categories", 1, "categories", "a list of strings", list)
+    end
+    local places, levels = {}, {}
+    for k, level in ipairs(core.list("text.set_categories", "the list of categories", list)) do
+        if type(level) ~= "string" then
+            core.raise("text.set_categories", "item %d must be a string, got %s", k, describe(level))
+        end
+        if places[level] then core.raise("text.set_categories", "%q stands twice in the list", level) end
+        places[level], levels[k] = k - 1, level
+    end
+    local own = column.levels
+    for _, level in ipairs(methods.unique(column)) do
+        if not places[level] then core.raise("text.set_categories", "%q is not among the categories", level) end
+    end
+    local numbers = renumbered(column.codes, #own, function(k) return places[own[k + 1]] or -1 end)
+    return text.new(levels, numbers, true)
+end
+
+-- Methods that refuse surplus arguments, by name.
+local strict = {}
+
+local function method(key)
+    if not methods[key] then require "neap.tables.strings" end
+    strict[key] = strict[key] or methods[key] and text.strict("text." .. key, methods[key])
+    return strict[key]
+end
 
 function Text.__index(column, key)
     if key == "codes" or key == "levels" then return states[column][key] end
@@ -205,11 +280,10 @@ function Text.__index(column, key)
     end
     if key == "size" then return #column end
     if key == "dtype" then return "text" end
-    local method = methods[key]
-    if method then return method end
-    if is_array(key) then return text.map(column, function(x) return x[key] end) end
-    fail("a column of texts has no '%s' (it has eq, ne, isin, isnan, unique and totable)%s", tostring(key),
-         advice(column))
+    if is_array(key) then return columns.map(column, function(x) return x[key] end) end
+    local found = type(key) == "string" and method(key)
+    if found then return found end
+    fail("a column of texts has no '%s' (it has %s)%s", tostring(key), text.method_names(), advice(column))
 end
 
 function Text.__newindex()
@@ -243,6 +317,6 @@ function text.pointers(levels)
     return pointers, lengths
 end
 
-for _, f in ipairs { numbers_of, text.of_list, text.list, methods.unique } do jit.off(f) end
+for _, f in ipairs { numbers_of, text.of_list, text.list, text.used } do jit.off(f) end
 
 return text

@@ -155,6 +155,19 @@ function unicode.lower(codes)
     return result
 end
 
+local upper_of = once(function()
+    local map = {}
+    for code, targets in pairs(lower_of()) do
+        local target = targets[1]
+        if #targets == 1 and target ~= 0xDF and (not map[target] or code < map[target]) then map[target] = code end
+    end
+    return map
+end)
+
+--- A code point in upper case: the first one of which it is the lower case; itself where there is none, and so is ß,
+-- whose upper case are two letters.
+function unicode.upper(code) return upper_of()[code] or code end
+
 -- ---- Normal forms ---------------------------------------------------------------------------------------------------
 
 local HANGUL, VOWELS, TAILS, SYLLABLES = 0xAC00, 21, 28, 11172

@@ -5,7 +5,8 @@
 --
 -- A method is found in a metatable that the user may change; these functions are variables of the library's own
 -- (stdlib/neap/core/globals.lua). Which methods are meant, their names alone say: an object of the library's must not
--- have methods with the names of those of strings. Lines stay where they are.
+-- have methods with the names of those of strings, unless the library itself calls none of them, as those of columns of
+-- texts (stdlib/neap/tables/strings.lua). Lines stay where they are.
 local methods = {}
 
 local NAMES = {
