@@ -303,12 +303,120 @@ local function test_images()
     os.remove(jpeg)
 end
 
+-- ---- JSON lines and gzip --------------------------------------------------------------------------------------------
+
+local function store(place, content)
+    local file = assert(io.open(place, "wb"))
+    file:write(content)
+    file:close()
+end
+
+--- A table of all that JSON has, with missing values, and dates.
+local function draw_records(rows)
+    local texts, marks, reals, days = {}, {}, {}, {}
+    for k = 1, rows do
+        texts[k] = random(4) > 1 and text():gsub("[\128-\255]", "é") or false
+        marks[k], reals[k] = random(2) == 1, random(4) == 1 and 0 / 0
+            or (random(2 ^ 26) - 2 ^ 25) * 10 ^ (random(40) - 20)
+        days[k] = random(4) > 1 and ("%04d-%02d-%02d"):format(random(9999), random(12), random(28)) or false
+    end
+    texts[rows + 1], days[rows + 1], reals[rows + 1], marks[rows + 1] = "x", "2024-01-05", 0.5, true
+    return np.table {
+        { "text", texts }, { "a \"b\"", marks }, { "real", np.array(reals, { dtype = "f64" }) }, { "single", reals },
+        { "whole", array("i64", { rows + 1 }) }, { "byte", array("u8", { rows + 1 }) }, { "day", np.to_datetime(days) },
+    }
+end
+
+local function test_jsonl()
+    local zipped = path .. ".jsonl.gz"
+    repeated(count, function()
+        local t = draw_records(random(6) - 1)
+        local place = random(2) == 1 and path or zipped
+        np.io.write_jsonl(place, t)
+        local u = np.io.read_jsonl(place, { parse_dates = { "day" } })
+        check.equal(u.columns, t.columns)
+        for k, name in ipairs(t.columns) do
+            local want = t:column(name)
+            local dtype = ({ single = "f64", byte = "i64" })[name] or want.dtype
+            check.equal(u:column(name).dtype, dtype, name)
+            local got = u:column(name)
+            if dtype ~= want.dtype then got = got:astype(want.dtype) end
+            check.equal(got:totable(), want:totable(), name .. k)
+        end
+        check.equal(#np.io.read_jsonl(place, { nrows = 1 }), 1)
+    end)
+    os.remove(zipped)
+end
+
+local function test_jsonl_forms()
+    local function read(content, options)
+        store(path, content)
+        return np.io.read_jsonl(path, options)
+    end
+    local t = read('\239\187\191{"b": 1, "a": [1, {"c": null}]}\r\n\n  {"a": null, "d": true}\n{"b": 2}')
+    check.equal({ t.columns, t:totable() }, { { "b", "a", "d" }, { b = { 1, 0 / 0, 2 }, d = { 0 / 0, 1, 0 / 0 },
+                                                                   a = { '[1, {"c": null}]', false, false } } })
+    check.equal(read('{"n": 9223372036854775808}\n{"n": 1}').n.dtype, "u64")
+    check.equal(read('{"n": 1}\n{"n": 2.5}').n:totable(), { 1, 2.5 })
+    check.equal(read('{"n": 1.0}').n.dtype, "f64")
+    check.equal({ read("").shape, read("{}\n{}").shape, read("\n").shape }, { { 0, 0 }, { 2, 0 }, { 0, 0 } })
+    check.equal(read('{"a": 1, "b": 2, "c": 3}', { usecols = { "c", "a" } }).columns, { "c", "a" })
+    check.equal(read('{"d": "5.1.2024"}\n{"d": null}', { parse_dates = { d = "%d.%m.%Y" } }).d:totable(),
+                { "2024-01-05", false })
+    for _, case in ipairs {
+        { "[1]", ":1: no JSON at byte 1: expected an object" },
+        { '{"a":1}\n{"a":1,"a":2}', ":2: .*a key that is there" },
+        { '{"a":1}\n\n{"a":"x"}', ":3: column 'a' has text here, and i64 before" }, { '{"a":1} x', "something after" },
+        { '{"":1}', "a column needs a name" }, { '{"a":18446744073709551615}\n{"a":-1}', "column 'a' .* negative" },
+        { '{"a":1e999}', "out of range" }, { '{"a":"\255"}', "not UTF%-8" }, { '{"a":NaN}', "no value" },
+        { "{", "byte" },
+        { '{"a":true}\n{"a":1}', "has i64 here, and bool before" }, { ('{"a":'):rep(300), "nested too deep" },
+    } do check.raises(function() read(case[1]) end, "np%.io%.read_jsonl: .*" .. case[2]) end
+    check.raises(function() read('{"a":1}', { parse_dates = "a" }) end, "column 'a' of .* has numbers")
+    check.raises(function() read('{"a":"x"}', { parse_dates = "a" }) end, '"x" in column \'a\' of .* is no date')
+    check.raises(function() read('{"a":1}', { parse_dates = "b" }) end, "no column 'b'")
+    check.raises(function() read('{"a":1}', { usecols = "b" }) end, "no column 'b'")
+    for _, case in ipairs {
+        { { x = { 1 / 0, 0.5 } }, "row 0 of column 'x' is inf" }, { { z = np.array { 1i } }, "column 'z' has complex" },
+        { { s = { "\255" } }, "row 0 of column 's' has a text that is not UTF%-8" },
+    } do check.raises(function() np.io.write_jsonl(path, np.table(case[1])) end, case[2]) end
+    check.raises(function() np.io.write_jsonl(path, 3) end, "argument 2 %(t%) must be a table")
+end
+
+local function test_csv_dates_and_gzip()
+    local zipped = path .. ".csv.gz"
+    repeated(count, function()
+        local t = draw_records(random(6))
+        local days = t:select { "text", "day" }
+        np.io.write_csv(zipped, days)
+        np.io.write_csv(path, days)
+        check.ok(process.read(zipped):sub(1, 2) == "\31\139", "it is gzip")
+        for _, place in ipairs { zipped, path } do
+            local u = np.io.read_csv(place, { parse_dates = { "day" }, dtype = { text = "text" } })
+            check.equal(u:totable(), days:totable())
+        end
+    end)
+    np.io.savetxt(zipped, np.eye(2))
+    check.equal(np.io.loadtxt(zipped):totable(), { { 1, 0 }, { 0, 1 } })
+    store(path, "day;n\n05.01.2024;1\nNA;2\n")
+    local t = np.io.read_csv(path, { delimiter = ";", parse_dates = { day = "%d.%m.%Y" } })
+    check.equal(t.day:totable(), { "2024-01-05", false })
+    check.raises(function() np.io.read_csv(path, { delimiter = ";", parse_dates = { "day" } }) end,
+                 '"05.01.2024" in column \'day\' of .* is no date as ISO')
+    check.raises(function() np.io.read_csv(path, { delimiter = ";", parse_dates = { "x" } }) end,
+                 "'parse_dates' names .* day, n")
+    check.raises(function() np.io.read_csv(path, { parse_dates = 1 }) end, "parse_dates")
+    os.remove(zipped)
+end
+
 -- ---- The list -------------------------------------------------------------------------------------------------------
 
 local EQUAL = "what is read is what was written"
 
 held("np.io.read_csv np.io.write_csv", EQUAL, { files = function() test_csv() test_csv_of_arrays() end,
+                                                dates = test_csv_dates_and_gzip,
                                                 options = test_csv_options })
+held("np.io.read_jsonl np.io.write_jsonl", EQUAL, { files = test_jsonl, forms = test_jsonl_forms })
 held("np.io.loadtxt np.io.savetxt np.io.genfromtxt", EQUAL, { files = test_text })
 held("np.io.load np.io.save np.io.checksum", EQUAL, { files = test_npy })
 held("np.io.savez", EQUAL, { files = function()

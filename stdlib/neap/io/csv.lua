@@ -5,6 +5,7 @@ local core = require "neap.core"
 local files = require "neap.files"
 local zip = require "neap.files.zip"
 local tables = require "neap.tables"
+local dates = require "neap.tables.dates"
 local texts = require "neap.tables.text"
 
 local np, C, dtypes, codes = core.np, core.C, core.dtypes, core.dtype_codes
@@ -43,6 +44,8 @@ local function text_block(name, path)
     if not plain then raise(name, "cannot read '%s': %s", path, problem) end
     return plain
 end
+
+csv.text_block = text_block
 
 --- An option that is one character; `default` where it is not given. false: none.
 local function mark(name, what, value, default)
@@ -305,6 +308,16 @@ local function read_table(reader, o)
         end
         fills[k], picked[k] = fill, text
     end
+    for text in pairs(o.dates or {}) do
+        local known
+        for k, own in ipairs(picked) do
+            if own == text then kinds[k], fills[k], known = "text", nil, true end
+        end
+        if not known then
+            raise(reader.name, "option 'parse_dates' names the column '%s'; there are %s", text,
+                  table.concat(picked, ", "))
+        end
+    end
     local list = read_columns(reader, wanted, kinds, fills)
     for k, text in ipairs(picked) do
         if columns[text] then raise(reader.name, "option 'usecols' names the column '%s' twice", text) end
@@ -312,7 +325,29 @@ local function read_table(reader, o)
     end
     local rows = reader.rows
     close(reader)
+    for text, format in pairs(o.dates or {}) do
+        columns[text] = dates.of_texts(reader.name, columns[text], { format = format or nil },
+                                       (" in column '%s' of %s"):format(text, reader.path))
+    end
     return tables.new(picked, columns, rows)
+end
+
+--- The option parse_dates, a list of names or a table of formats by name: formats by name, false: ISO 8601.
+function csv.date_formats(name, value)
+    if value == nil then return nil end
+    if type(value) == "string" then value = { value } end
+    if type(value) ~= "table" then
+        bad_argument(name, nil, "parse_dates", "a list of names, or a table of formats by name", value)
+    end
+    local formats = {}
+    for key, format in pairs(value) do
+        local text = type(key) == "number" and format or key
+        if type(text) ~= "string" or type(format) ~= "string" then
+            bad_argument(name, nil, "parse_dates", "a list of names, or a table of formats by name", format)
+        end
+        formats[text] = type(key) == "string" and format
+    end
+    return formats
 end
 
 local function words_option(name, what, value)
@@ -326,16 +361,17 @@ local function words_option(name, what, value)
 end
 
 local read_options = { delimiter = true, header = true, names = true, usecols = true, dtype = true, skiprows = true,
-                       nrows = true, na_values = true, fill = true, comment = true, quotechar = true, quoting = true }
+                       nrows = true, na_values = true, fill = true, comment = true, quotechar = true, quoting = true,
+                       parse_dates = true }
 
 --- np.io.read_csv(path, {delimiter=",", header=true, names=…, usecols=…, dtype=…, skiprows=0, nrows=…, na_values=…,
--- fill=…, comment=…, quotechar="\"", quoting="texts"}) -> table: a table (np.table) of a text file with delimiters,
--- plain or gzip. Fields in quotes may hold delimiters, ends of lines and doubled quotes (RFC 4180); empty lines are
--- skipped. The dtype of a column follows from its fields: bool for true and false (also True, TRUE), i64 for integers
--- (u64 above that), f64 for numbers, each the nearest to its text, else texts; a field in quotes is a text, also "007".
--- An empty field or one of `na_values` is missing: NaN, for which a column of integers or bools becomes f64, or no
--- text; in quotes it is a text, unless it stands among numbers. Rows of other lengths than the first, and fields that
--- do not fit a dtype that was asked for, raise with file:line:column.
+-- fill=…, comment=…, quotechar="\"", quoting="texts", parse_dates=…}) -> table: a table (np.table) of a text file with
+-- delimiters, plain or gzip. Fields in quotes may hold delimiters, ends of lines and doubled quotes (RFC 4180); empty
+-- lines are skipped. The dtype of a column follows from its fields: bool for true and false (also True, TRUE), i64 for
+-- integers (u64 above that), f64 for numbers, each the nearest to its text, else texts; a field in quotes is a text,
+-- also "007". An empty field or one of `na_values` is missing: NaN, for which a column of integers or bools becomes
+-- f64, or no text; in quotes it is a text, unless it stands among numbers. Rows of other lengths than the first, and
+-- fields that do not fit a dtype that was asked for, raise with file:line:column.
 --- delimiter: the character between fields; false: any run of blanks and tabs
 --- header: whether the first line has the names of the columns
 --- names: names for the columns, in place of the header's; c0, c1, … where there are none
@@ -350,6 +386,8 @@ local read_options = { delimiter = true, header = true, names = true, usecols = 
 --- quotechar: the character around fields that hold others; false: none
 --- quoting: "texts": what stands in quotes is a text; "all": quotes say nothing, for files in which numbers have them
 -- too
+--- parse_dates: a list of names of columns that have dates as ISO 8601 has them, or a table of formats by name, as
+-- np.to_datetime takes them
 --- > file = io.open("prices.csv", "w")
 --- > _ = file:write("city,price,count\nBern,3.5,1\nRome,,2\n"), file:close()
 --- > np.io.read_csv("prices.csv")
@@ -367,6 +405,7 @@ function csv.read_csv(path, given)
     if quoting ~= "texts" and quoting ~= "all" then
         bad_argument(name, nil, "quoting", '"texts" or "all"', o.quoting)
     end
+    local formats = csv.date_formats(name, o.parse_dates)
     local reader = open(name, path, {
         delimiter = mark(name, "delimiter", o.delimiter, ","), quote = mark(name, "quotechar", o.quotechar, '"'),
         comment = mark(name, "comment", o.comment), missing = words_option(name, "na_values", o.na_values),
@@ -374,7 +413,7 @@ function csv.read_csv(path, given)
         skip = count_option(name, "skiprows", o.skiprows, 0), most = count_option(name, "nrows", o.nrows, -1),
     })
     return read_table(reader, { names = o.names, header = o.header ~= false, usecols = o.usecols, dtype = o.dtype,
-                                fill = o.fill })
+                                fill = o.fill, dates = formats })
 end
 
 -- ---- Arrays ---------------------------------------------------------------------------------------------------------
@@ -535,10 +574,19 @@ local function csv_pieces(name, columns, plain, rows, delimiter, none)
     return pieces, keep, kept -- what C has read lives until here
 end
 
+--- Writes pieces of text to a file; compressed where its name ends in .gz.
 local function write(name, path, pieces)
-    local good, problem = files.write(path, pieces)
+    local problem
+    if path:find "%.gz$" then
+        pieces, problem = zip.gzip_pieces(pieces)
+        if not pieces then raise(name, "cannot write '%s': %s", path, problem) end
+    end
+    local good
+    good, problem = files.write(path, pieces)
     if not good then raise(name, "%s", problem) end
 end
+
+csv.write = write
 
 local function quoted(text, delimiter)
     local plain = text ~= "" and not text:find '[%s",#]' and not text:find(delimiter, 1, true)
@@ -548,8 +596,9 @@ end
 
 --- np.io.write_csv(path, t, {delimiter=",", header=true, na_rep="", fmt=…}) -> nothing: writes a table, or an array of
 -- two axes, as text with delimiters: what np.io.read_csv reads. Numbers have the fewest digits that give them back;
--- texts that would be read as something else ("007", "NA", "true") stand in quotes; what is missing is `na_rep`. Dtypes
--- are in no file: reading gives i64 and f64 unless it is asked for others. Waits.
+-- texts that would be read as something else ("007", "NA", "true") stand in quotes; dates are as ISO 8601 has them;
+-- what is missing is `na_rep`. Dtypes are in no file: reading gives i64 and f64 unless it is asked for others. A path
+-- that ends in .gz is that of a gzip file. Waits.
 --- delimiter: the character between fields
 --- header: false leaves out the line of names
 --- na_rep: what stands for NaN, and for no text
@@ -577,6 +626,9 @@ function csv.write_csv(path, t, given)
     local columns, heads, plain = {}, {}, {}
     for k, key in ipairs(t.columns) do
         columns[k], heads[k] = t:column(key), quoted(key, char)
+        if dates.is_dates(columns[k]) then
+            columns[k], plain[k] = texts.of_list(name, columns[k]:totable(), #t), delimiter ~= 32
+        end
         if o.fmt ~= nil and not texts.is_text(columns[k]) and core.dtype_of(columns[k]).kind == "f" then
             columns[k], plain[k] = texts.of_list(name, csv.formatted(name, columns[k], o.fmt, true), #t), true
         elseif not texts.is_text(columns[k]) and core.dtype_of(columns[k]).kind == "c" then
