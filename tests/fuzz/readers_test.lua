@@ -111,6 +111,15 @@ add("onnx/", function(name) np.io.load_onnx(name) end, "control.onnx external.on
     .. "growing.onnx branches.onnx")
 add("tables/", function(name) return tostring(np.io.read_csv(name)) end, "quoted.csv semicolon.csv unix.csv")
 
+local function records(name) return tostring(np.io.read_jsonl(name, { parse_dates = random(3) == 1 and "day" or nil })) end
+
+files[#files + 1] = { read = records, text = [[
+{"city": "Bern, \"N\"", "n": 12, "price": 3.25, "day": "2024-02-29", "open": true, "more": {"a": [1, null, "\u00e9"]}}
+{"city": null, "n": 18446744073709551615, "price": -1e-5, "day": "2024-03-01T12:30:00Z", "open": false}
+
+{"n": 0, "price": 7, "day": null, "more": []}
+]] }
+
 --- Adds the pickle of a checkpoint, to be packed with its storages again, since a checksum would refuse changes.
 local function add_pickle(name)
     local archive = contents("tests/golden/torch/" .. name)
@@ -176,7 +185,7 @@ end
 
 local words = { ",", ",", ",", ";", "\n", "\n", "\r\n", "\r", '"', '""', " ", "\t", "1", "-2", "3.5", "1e400", "nan",
                 "NA", "true", "x", "long word", "#", "\0", "\255", "99999999999999999999", "-", ".", "0x1p3",
-                "\239\187\191" }
+                "\239\187\191", "{", "}", '{"a":', '"a"', ":", "[", "null" }
 local dtypes = { "f32", "f64", "i32", "u8", "bool", "text", "i64" }
 
 local function some(chance, value)
@@ -191,11 +200,13 @@ local function text_file()
     local options = { delimiter = pick { ",", ";", "\t", false }, header = some(2, random(2) == 1),
                       comment = some(3, "#"), skiprows = some(4, random(4) - 1), nrows = some(4, random(4) - 1),
                       dtype = some(2, pick(dtypes)), fill = some(4, random(5) - 3), names = some(8, { "a", "b" }),
-                      quotechar = some(4, pick { "'", false }), usecols = some(6, { random(4) - 2 }) }
+                      quotechar = some(4, pick { "'", false }), usecols = some(6, { random(4) - 2 }),
+                      parse_dates = some(8, { "a" }) }
     local read = pick {
         function(name) return tostring(np.io.read_csv(name, options)) end,
         function(name) array(np.io.loadtxt(name, { delimiter = options.delimiter or nil, ndmin = 2 })) end,
         function(name) array(np.io.genfromtxt(name, { delimiter = options.delimiter or nil })) end,
+        records,
     }
     return table.concat(list), read
 end

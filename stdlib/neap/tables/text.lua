@@ -168,7 +168,7 @@ methods.totable = text.list
 --- The number of a text among the levels; -2, which no row has, if it is not one of them.
 local function level_of(column, value, method)
     if type(value) ~= "string" then
-        fail("a column of texts is compared with a string: text:%s(\"…\"), got %s", method, describe(value))
+        core.bad_argument("text." .. method, 1, "s", "a string, with which texts are compared", value)
     end
     local low, high = 1, #column.levels
     if states[column].own then
@@ -197,7 +197,9 @@ function methods.ne(column, value)
 end
 
 function methods.isin(column, list)
-    if type(list) ~= "table" then fail("text:isin takes a table of strings, got %s", describe(list)) end
+    if type(list) ~= "table" or getmetatable(list) ~= nil then
+        core.bad_argument("text.isin", 1, "list", "a table of strings", list)
+    end
     local result = np.equal(column.codes, -2)
     for _, value in ipairs(list) do
         result = np.logical_or(result, np.equal(column.codes, level_of(column, value, "isin")))
