@@ -111,7 +111,9 @@ add("onnx/", function(name) np.io.load_onnx(name) end, "control.onnx external.on
     .. "growing.onnx branches.onnx")
 add("tables/", function(name) return tostring(np.io.read_csv(name)) end, "quoted.csv semicolon.csv unix.csv")
 
-local function records(name) return tostring(np.io.read_jsonl(name, { parse_dates = random(3) == 1 and "day" or nil })) end
+local function records(name)
+    return tostring(np.io.read_jsonl(name, { parse_dates = random(3) == 1 and "day" or nil }))
+end
 
 files[#files + 1] = { read = records, text = [[
 {"city": "Bern, \"N\"", "n": 12, "price": 3.25, "day": "2024-02-29", "open": true, "more": {"a": [1, null, "\u00e9"]}}

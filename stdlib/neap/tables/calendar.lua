@@ -42,19 +42,25 @@ calendar.days_in = days_in
 
 -- ---- Ticks of fields ------------------------------------------------------------------------------------------------
 
---- The tick of fields that are numbers: year, month, day, hour, minute, second, micro (0 without them), ahead (minutes
--- that the zone is ahead of UTC); nil where there is no such day or time.
-local function tick_of(f)
-    local year, month, day = f.year, f.month or 1, f.day or 1
-    local hour, minute, second = f.hour or 0, f.minute or 0, f.second or 0
+--- The days since 1970 and the microseconds behind them of a date and a time, which are numbers; ahead: the minutes
+-- that the zone is ahead of UTC. Nil where there is no such day or time.
+local function place_of(year, month, day, hour, minute, second, micro, ahead)
     if not year or year < 1 or year > 9999 or month < 1 or month > 12 or day < 1 or day > days_in(year, month)
         or hour > 23 or minute > 59 or second > 59 then
         return nil
     end
-    local days = calendar.days(year, month, day, calendar.div)
-    local seconds = (hour * 60 + minute - (f.ahead or 0)) * 60 + second
-    return days * 86400000000LL + (seconds * 1000000 + (f.micro or 0))
+    local seconds = (hour * 60 + minute - ahead) * 60 + second
+    return calendar.days(year, month, day, calendar.div), seconds * 1000000 + micro
 end
+
+--- The same of a table of fields: year, month, day, hour, minute, second, micro, ahead.
+local function place_of_fields(f)
+    return place_of(f.year, f.month or 1, f.day or 1, f.hour or 0, f.minute or 0, f.second or 0, f.micro or 0,
+                    f.ahead or 0)
+end
+
+--- The tick of days and microseconds, an i64.
+function calendar.tick(days, micro) return days * 86400000000LL + micro end
 
 --- The digits behind the point of a second as microseconds; further digits are cut off.
 local function micro_of(digits) return tonumber((digits .. "00000"):sub(1, 6)) end
@@ -69,8 +75,8 @@ local function zone_of(s)
     return (sign == "-" and -1 or 1) * (hours * 60 + minutes)
 end
 
---- The tick of a text as ISO 8601 has it; nil: it is none.
-function calendar.parse(s)
+--- calendar.parse of a text of any form.
+local function parse_any(s)
     local year, month, day, rest = s:match "^%s*(%d%d%d%d)-(%d%d)-(%d%d)(.-)%s*$"
     if not year then year, month, day, rest = s:match "^%s*(%d%d%d%d)(%d%d)(%d%d)(.-)%s*$" end
     if not year then
@@ -95,7 +101,19 @@ function calendar.parse(s)
             if not f.ahead then return nil end
         end
     end
-    return tick_of(f)
+    return place_of_fields(f)
+end
+
+--- The days since 1970 and the microseconds behind them of a text as ISO 8601 has it; nil: it is none. The usual forms
+-- come first.
+function calendar.parse(s)
+    local a, b, c, d, e, f = s:match "^(%d%d%d%d)-(%d%d)-(%d%d)[ T](%d%d):(%d%d):(%d%d)$"
+    if not a then a, b, c = s:match "^(%d%d%d%d)-(%d%d)-(%d%d)$" end
+    if a then
+        return place_of(tonumber(a), tonumber(b), tonumber(c), d and tonumber(d) or 0, d and tonumber(e) or 0,
+                        d and tonumber(f) or 0, 0, 0)
+    end
+    return parse_any(s)
 end
 
 -- ---- Formats --------------------------------------------------------------------------------------------------------
@@ -198,7 +216,7 @@ local function letters_of(known)
     return table.concat(list, " ") .. " %F %T %R %D %%"
 end
 
---- A function text → tick, or nil, by a format as strptime has it; nil and what is wrong with the format.
+--- A function text → days, microseconds, or nil, by a format as strptime has it; nil and what is wrong with the format.
 function calendar.parser(format)
     local parts, letter = parts_of(format, readers)
     if not parts then return nil, ("%%%s is no conversion; there are %s"):format(letter, letters_of(readers)) end
@@ -215,55 +233,72 @@ function calendar.parser(format)
             if not at then return nil end
         end
         if at ~= #s + 1 or not completed(f) then return nil end
-        return tick_of(f)
+        return place_of_fields(f)
     end
 end
 
+local TWO, FOUR = {}, {} -- numbers as texts of two digits and of four
+for k = 0, 99 do TWO[k] = ("%02d"):format(k) end
+for k = 0, 9999 do FOUR[k] = TWO[floor(k / 100)] .. TWO[k % 100] end
+
 local writers = {
-    Y = function(f) return ("%04d"):format(f.year) end, m = function(f) return ("%02d"):format(f.month) end,
-    d = function(f) return ("%02d"):format(f.day) end, H = function(f) return ("%02d"):format(f.hour) end,
-    I = function(f) return ("%02d"):format((f.hour + 11) % 12 + 1) end,
-    M = function(f) return ("%02d"):format(f.minute) end, S = function(f) return ("%02d"):format(f.second) end,
-    f = function(f) return ("%06d"):format(f.micro) end, y = function(f) return ("%02d"):format(f.year % 100) end,
+    Y = function(f) return FOUR[f.year] end, m = function(f) return TWO[f.month] end,
+    d = function(f) return TWO[f.day] end, H = function(f) return TWO[f.hour] end,
+    I = function(f) return TWO[(f.hour + 11) % 12 + 1] end,
+    M = function(f) return TWO[f.minute] end, S = function(f) return TWO[f.second] end,
+    f = function(f) return ("%06d"):format(f.micro) end, y = function(f) return TWO[f.year % 100] end,
     p = function(f) return f.hour < 12 and "AM" or "PM" end, b = function(f) return MONTHS[f.month]:sub(1, 3) end,
     B = function(f) return MONTHS[f.month] end, a = function(f) return WEEKDAYS[f.weekday]:sub(1, 3) end,
     A = function(f) return WEEKDAYS[f.weekday] end,
     j = function(f) return ("%03d"):format(f.days - calendar.days(f.year, 1, 1, calendar.div) + 1) end,
 }
 
---- The fields of a tick.
-local function fields_of(tick)
-    local days, rest = tonumber(tick / 86400000000LL), tonumber(tick % 86400000000LL)
-    if rest < 0 then days, rest = days - 1, rest + DAY end -- division of 64 bits cuts off
-    local f = { days = days, weekday = (days + 3) % 7 + 1, micro = rest % 1000000 }
-    f.year, f.month, f.day = calendar.civil(days, calendar.div)
-    local seconds = floor(rest / 1000000)
-    f.hour, f.minute, f.second = floor(seconds / 3600), floor(seconds / 60) % 60, seconds % 60
-    return f
+--- Puts the fields of days since 1970 and of the microseconds behind them into a table.
+local function put_fields(f, days, micro)
+    if f.days ~= days then
+        f.days, f.weekday = days, (days + 3) % 7 + 1
+        f.year, f.month, f.day = calendar.civil(days, calendar.div)
+    end
+    local seconds = floor(micro / 1000000)
+    f.hour, f.minute, f.second, f.micro = floor(seconds / 3600), floor(seconds / 60) % 60, seconds % 60, micro % 1000000
 end
 
---- A function tick → text by a format as strftime has it; nil and what is wrong with the format.
+--- A function of days since 1970 and the microseconds behind them → text by a format as strftime has it, and which
+-- letters the format has; nil and what is wrong with it.
 function calendar.formatter(format)
     local parts, letter = parts_of(format, writers)
     if not parts then return nil, ("%%%s is no conversion; there are %s"):format(letter, letters_of(writers)) end
-    return function(tick)
-        local f, list = fields_of(tick), {}
-        for k, part in ipairs(parts) do list[k] = type(part) == "table" and writers[part[1]](f) or part end
-        return table.concat(list)
+    local letters, f, n = {}, {}, #parts
+    for _, part in ipairs(parts) do
+        if type(part) == "table" then letters[part[1]] = true end
     end
+    return function(days, micro)
+        put_fields(f, days, micro)
+        local list = {}
+        for k = 1, n do
+            local part = parts[k]
+            list[k] = type(part) == "table" and writers[part[1]](f) or part
+        end
+        return table.concat(list)
+    end, letters
 end
 
-local ISO = { day = calendar.formatter "%F", second = calendar.formatter "%F %T",
-              micro = calendar.formatter "%F %T.%f" }
+-- By the coarsest letters of a format: the length of what is written alike.
+local GRAINS = { { "f", 1 }, { "S", 1e6 }, { "M", 6e7 }, { "HIp", 3.6e9 }, { "daAj", DAY } }
 
---- How finely a tick has to be written: "day", "second" or "micro".
-function calendar.fineness(tick)
-    if tick % 86400000000LL == 0 then return "day" end
-    return tick % 1000000LL == 0 and "second" or "micro"
+--- The periods in which all dates are written alike with some letters.
+function calendar.grain(letters)
+    for _, grain in ipairs(GRAINS) do
+        for letter in grain[1]:gmatch "." do
+            if letters[letter] then return { length = grain[2], from = 0 } end
+        end
+    end
+    return { months = 1 }
 end
 
---- The text of a tick, as finely as asked for.
-function calendar.text(tick, fineness) return ISO[fineness or calendar.fineness(tick)](tick) end
+-- Functions that write dates as ISO 8601 has them, by how finely.
+calendar.ISO = { day = calendar.formatter "%F", second = calendar.formatter "%F %T",
+                 micro = calendar.formatter "%F %T.%f" }
 
 -- ---- Units and periods ----------------------------------------------------------------------------------------------
 

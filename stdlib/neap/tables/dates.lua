@@ -31,17 +31,31 @@ end
 
 local function missing(column) return np.equal(states[column], NONE) end
 
+--- The texts that a function of days and microseconds gives of ticks, an i64 array of dates, as a list.
+local function written(ticks, write)
+    local days = np.floor_divide(ticks, DAY)
+    return core.read(days:astype "f64", function(numbers, n)
+        return core.read((ticks - days * DAY):astype "f64", function(micro)
+            local list = {}
+            for k = 0, n - 1 do list[k + 1] = write(numbers[k], micro[k]) end
+            return list
+        end)
+    end)
+end
+
 --- The texts of rows as a list, all as fine as one of them has to be; false: none.
 local function texts_of(column)
-    return core.read(states[column], function(data, n)
-        local fineness, list = "day", {}
+    local absent = missing(column)
+    local ticks = np.where(absent, 0, states[column])
+    local fineness = np.any(np.not_equal(np.remainder(ticks, 1e6), 0)):item() and "micro"
+        or np.any(np.not_equal(np.remainder(ticks, DAY), 0)):item() and "second" or "day"
+    local list = written(ticks, calendar.ISO[fineness])
+    core.read(absent, function(flags, n)
         for k = 0, n - 1 do
-            local own = data[k] ~= NONE and calendar.fineness(data[k]) or "day"
-            if own == "micro" or own == "second" and fineness == "day" then fineness = own end
+            if flags[k] ~= 0 then list[k + 1] = false end
         end
-        for k = 0, n - 1 do list[k + 1] = data[k] ~= NONE and calendar.text(data[k], fineness) end
-        return list
     end)
+    return list
 end
 
 columns.add_kind(Dates, {
@@ -55,7 +69,8 @@ columns.add_kind(Dates, {
     none = NONE,
 })
 
-local FIRST, LAST = calendar.parse "0001-01-01", calendar.parse "9999-12-31T23:59:59.999999"
+local FIRST = calendar.tick(calendar.parse "0001-01-01")
+local LAST = calendar.tick(calendar.parse "9999-12-31T23:59:59.999999")
 
 --- A column of ticks, which must be of the years 1 to 9999.
 local function checked(name, ticks)
@@ -78,18 +93,22 @@ function dates.of_texts(name, column, o, place)
         read, problem = calendar.parser(o.format)
         if not read then raise(name, "option 'format': %s", problem) end
     end
-    local used, ticks, levels = text.used(column), {}, column.levels
-    for k = 1, #levels do
-        local tick = used[k - 1] and read(levels[k]) or nil
-        if used[k - 1] and not tick and o.errors ~= "coerce" then
+    local used, levels, n = text.used(column), column.levels, #column.levels
+    local days, micro, known = {}, {}, {}
+    for k = 1, n do
+        local day, rest
+        if used[k - 1] then day, rest = read(levels[k]) end
+        if used[k - 1] and not day and o.errors ~= "coerce" then
             raise(name, "%q%s is no date%s", levels[k], place or "", o.format and (" of the format %q"):format(o.format)
                       or " as ISO 8601 has it; a format is an option")
         end
-        ticks[k] = tick or NONE
+        days[k], micro[k], known[k] = day or 0, rest or 0, day ~= nil
     end
-    ticks[#levels + 1] = NONE
-    local numbers = np.where(np.less(column.codes, 0), #levels, column.codes):astype "i32"
-    return dates.new(np.take(np.array(ticks, { dtype = "i64" }), numbers))
+    days[n + 1], micro[n + 1], known[n + 1] = 0, 0, false
+    local function array(list, dtype) return np.array(list, { dtype = dtype }) end
+    local ticks = array(days, "f64"):astype "i64" * DAY + array(micro, "f64"):astype "i64"
+    local numbers = np.where(np.less(column.codes, 0), n, column.codes):astype "i32"
+    return checked(name, np.take(np.where(array(known, "bool"), ticks, NONE), numbers))
 end
 
 --- Ticks of numbers of a unit of time since 1970.
@@ -149,11 +168,12 @@ function dates.operand(name, position, what, value, rows)
         if rows and #value ~= rows then raise(name, "columns of %d and %d dates", rows, #value) end
         return states[value]
     end
-    local tick = type(value) == "string" and calendar.parse(value)
-    if not tick then
+    local days, micro
+    if type(value) == "string" then days, micro = calendar.parse(value) end
+    if not days then
         core.bad_argument(name, position, what, 'a date such as "2024-05-01", or a column of dates', value)
     end
-    return tick
+    return calendar.tick(days, micro)
 end
 
 --- A tick moved by months: to the last day of the month where it has no such day.
@@ -322,20 +342,14 @@ end
 -- {"Wednesday, 01 May, 01:30 PM"}
 function methods.strftime(column, format)
     if type(format) ~= "string" then core.bad_argument("dates.strftime", 1, "format", "a string", format) end
-    local write, problem = calendar.formatter(format)
-    if not write then raise("dates.strftime", "argument 1 (format): %s", problem) end
-    local list, n = core.read(states[column], function(data, n)
-        local texts, known = {}, {}
-        for k = 0, n - 1 do
-            if data[k] ~= NONE then
-                local key = tostring(data[k])
-                known[key] = known[key] or write(data[k])
-                texts[k + 1] = known[key]
-            end
-        end
-        return { texts, n }
-    end), #column
-    return text.of_list("dates.strftime", list[1], n)
+    local write, letters = calendar.formatter(format)
+    if not write then raise("dates.strftime", "argument 1 (format): %s", letters) end
+    local grain, absent = calendar.grain(letters), missing(column)
+    local ticks = np.where(absent, 0, states[column])
+    ticks = calendar.begin(calendar.number(ticks, grain, np.floor_divide), grain, np.floor_divide)
+    local different = np.unique(ticks) -- each is written once
+    local numbers = np.where(absent, -1, np.searchsorted(different, ticks)):astype "i32"
+    return text.of_numbers(numbers, #different, written(different, write))
 end
 
 --- The period that a user names.
@@ -430,9 +444,7 @@ function Dates.__index(column, key)
         local n = #column
         if key % 1 ~= 0 or key < -n or key >= n then fail("index %s is out of range for %d dates", tostring(key), n) end
         if key < 0 then key = key + n end
-        return core.read(states[column], function(data)
-            return data[key] ~= NONE and calendar.text(data[key]) or nil
-        end)
+        return texts_of(dates.new(states[column][{ { key, key + 1 } }]))[1] or nil
     end
     if is_array(key) then return columns.map(column, function(x) return x[key] end) end
     if fields[key] then return fields[key](column) end

@@ -24,21 +24,7 @@ local function each(column, f)
 end
 
 --- A column of other texts, by the number of each level from 1; false or nothing: none.
-local function renamed(column, list)
-    local levels, known = {}, {}
-    for k = 1, #column.levels do
-        local value = list[k]
-        if value and not known[value] then
-            levels[#levels + 1], known[value] = value, true
-        end
-    end
-    table.sort(levels)
-    for k, level in ipairs(levels) do known[level] = k - 1 end
-    return text.new(levels, text.renumbered(column.codes, #column.levels, function(k)
-        local value = list[k + 1]
-        return value and known[value] or -1
-    end))
-end
+local function renamed(column, list) return text.of_numbers(column.codes, #column.levels, list) end
 
 --- An array of numbers or booleans by the number of each level from 1; `none` in rows without a text.
 local function looked_up(column, list, none, dtype)

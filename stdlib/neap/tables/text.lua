@@ -61,7 +61,25 @@ local function renumbered(numbers, n, f)
     return np.take(map, np.where(np.less(numbers, 0), n, numbers):astype "i32")
 end
 
-text.renumbered = renumbered
+--- A column of an i32 array of numbers (-1: none) of n texts in a list from 1, which may be equal; false or nothing:
+-- none.
+function text.of_numbers(numbers, n, list)
+    local levels, known, count, in_order = {}, {}, 0, true
+    for k = 1, n do
+        local value = list[k]
+        if value and not known[value] then
+            in_order = in_order and (count == 0 or levels[count] < value)
+            count = count + 1
+            levels[count], known[value] = value, true
+        end
+    end
+    if not in_order then table.sort(levels) end
+    for k, level in ipairs(levels) do known[level] = k - 1 end
+    return text.new(levels, renumbered(numbers, n, function(k)
+        local value = list[k + 1]
+        return value and known[value] or -1
+    end))
+end
 
 --- A column of levels in any order, which are different, and an i32 array of numbers of them.
 function text.sorted(levels, numbers)

@@ -94,33 +94,55 @@ local function windows_of(first, last, n, width, ahead)
     return from, to
 end
 
---- The middle one of the values [from, to) of numbers in a list, or the mean of the two in the middle.
-local function median_of(list, from, to)
-    local part = {}
-    for k = from + 1, to do part[#part + 1] = list[k] end
-    table.sort(part)
-    local n = #part
-    if n % 2 == 1 then return part[(n + 1) / 2] end
-    local low, high = part[n / 2], part[n / 2 + 1]
-    return low == high and low or low * 0.5 + high * 0.5
+--- The place of a value among n numbers in order, or where it would be.
+local function place_of(sorted, n, value)
+    local low, high = 0, n
+    while low < high do
+        local middle = math.floor((low + high) / 2)
+        if sorted[middle] < value then low = middle + 1 else high = middle end
+    end
+    return low
 end
 
---- What a function of windows' values gives: of the median, or of a user's.
+--- As sweep: the medians of windows, whose values are kept in order.
+local function sweep_medians(x, there, from, to, n, least, out)
+    local sorted, size = ffi.new("double[?]", n + 1), 0
+    local low, high = 0, 0
+    for k = 0, n - 1 do
+        local first, last = from[k], to[k]
+        if first >= high then low, high, size = first, first, 0 end
+        for j = high, last - 1 do
+            if there[j] ~= 0 then
+                local place = place_of(sorted, size, x[j])
+                for i = size, place + 1, -1 do sorted[i] = sorted[i - 1] end
+                sorted[place], size = x[j], size + 1
+            end
+        end
+        for j = low, first - 1 do
+            if there[j] ~= 0 then
+                size = size - 1
+                for i = place_of(sorted, size + 1, x[j]), size - 1 do sorted[i] = sorted[i + 1] end
+            end
+        end
+        low, high = first, math.max(high, last)
+        if size == 0 or size < least then
+            out[k] = NAN
+        else
+            local a, b = sorted[math.floor((size - 1) / 2)], sorted[math.floor(size / 2)]
+            out[k] = a == b and a or a * 0.5 + b * 0.5
+        end
+    end
+end
+
+--- What a user's function of windows' values gives.
 local function called(name, key, x, there, windows, how, least)
     local from, to, n = windows[1], windows[2], #x
     local values = np.take(x, np.nonzero(there))
     local before = np.concatenate { np.zeros({ 1 }, { dtype = "i64" }), np.cumsum(there:astype "i64") }:totable()
-    local list = how == "median" and values:totable()
     local results = {}
     for k = 0, n - 1 do
         local first, last = before[from[k] + 1], before[to[k] + 1]
-        if last - first < least or last == first and how == "median" then
-            results[k + 1] = NAN
-        elseif list then
-            results[k + 1] = median_of(list, first, last)
-        else
-            results[k + 1] = how(shape.cut(values, 0, first, last))
-        end
+        results[k + 1] = last - first < least and NAN or how(shape.cut(values, 0, first, last))
     end
     return aggregates.column_of(name, key, results, n)
 end
@@ -152,13 +174,17 @@ local function over(name, t, key, o, width, ahead)
     x = np.where(there, x, 0) -- so that no NaN's bits become a Lua number
     local first, last = group.ends(laid.codes)
     local from, to = windows_of(first, last, #x, width, ahead)
-    if not KINDS[how] then
+    if type(how) == "function" then
         return group.back(laid, called(name, key, x, there, { from, to }, how, least))
     end
     local result = core.read(x, function(data, n)
         return core.read(there, function(flags)
             local memory = ffi.new("double[?]", n + 1)
-            sweep(KINDS[how], data, flags, from, to, n, least, memory)
+            if how == "median" then
+                sweep_medians(data, flags, from, to, n, least, memory)
+            else
+                sweep(KINDS[how], data, flags, from, to, n, least, memory)
+            end
             return memory
         end)
     end)
