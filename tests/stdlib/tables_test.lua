@@ -228,6 +228,33 @@ check.test("columns and rows", function()
     check.equal(#np.table {}, 0)
 end)
 
+check.test("tables below each other", function()
+    local u = np.table { { "n", { 9 } }, { "more", { true } }, { "city", { "Oslo" } } }
+    check.equal(t:concat(u, { join = "outer" }):totable(), {
+        city = { "Rome", "Bern", false, "Rome", "Oslo" }, n = { 0, 1, 2, 3, 9 }, x = { 1, 0 / 0, 3, 4, 0 / 0 },
+        more = { 0 / 0, 0 / 0, 0 / 0, 0 / 0, 1 },
+    })
+    check.equal(t:concat(u, { join = "outer" }).columns, { "city", "n", "x", "more" })
+    check.equal(t:concat(u, u, { join = "inner" }):totable(),
+                { city = { "Rome", "Bern", false, "Rome", "Oslo", "Oslo" },
+                                                                n = { 0, 1, 2, 3, 9, 9 } })
+    check.equal(u:drop("city"):concat(t, { join = "outer" }).city:totable(), { false, "Rome", "Bern", false, "Rome" })
+    local d = np.table { d = np.to_datetime { "2024-01-05" } }
+    check.equal(t:head(1):concat(d, { join = "outer" }).d:totable(), { false, "2024-01-05" })
+    check.equal({ #t:concat(), #t:concat {}, t:concat(d, { join = "inner" }).columns }, { 4, 4, {} })
+    check.raises(function() t:concat(u) end, "np%.table%.concat: there is no column '%a+'")
+    check.raises(function() t:concat(u, { join = "left" }) end, "'join' must be")
+    check.raises(function() t:concat(nil) end, "argument 1 %(other%) must be a table, got nothing")
+    check.raises(function() t:concat(u, 3) end, "argument 2 %(other%) must be a table")
+end)
+
+check.test("numbers fill no dates and no texts", function()
+    local d = np.table { { "d", np.to_datetime { "2024-01-05", false } }, { "s", { "a", false } },
+                         { "x", { 1, 0 / 0 } } }
+    check.equal(d:fillna(0):totable(), { d = { "2024-01-05", false }, s = { "a", false }, x = { 1, 0 } })
+    check.equal(d:fillna("?"):totable().d, { "2024-01-05", false })
+end)
+
 check.test("groups of few and of none", function()
     local g = t:group("city", { x = { "sum", "min", "max", "std" }, n = { "sum", "max" } })
     check.equal(g:totable(), { city = { "Bern", "Rome" }, count = { 1, 2 }, n_sum = { 1, 3 }, n_max = { 1, 3 },

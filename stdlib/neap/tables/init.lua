@@ -380,25 +380,77 @@ local function joined_column(name, key, parts)
 end
 tables.joined_column = joined_column
 
---- table:concat(other, …): the rows of this table and of others with the same columns, in any order.
+--- The tables and the option `join` that table:concat gets.
+local function concat_arguments(t, ...)
+    local all, n = { t, ... }, 1 + select("#", ...)
+    local last, join = all[n], nil
+    if n > 1 and type(last) == "table" and getmetatable(last) == nil then
+        join = core.options("table.concat", last, { join = true }).join
+        if join ~= nil and join ~= "inner" and join ~= "outer" then
+            core.bad_argument("table.concat", nil, "join", '"inner" or "outer"', join)
+        end
+        all[n], n = nil, n - 1
+    end
+    for k = 1, n do
+        if not is_table(all[k]) then core.bad_argument("table.concat", k - 1, "other", "a table", all[k]) end
+    end
+    return all, join
+end
+
+--- The names of columns of tables that are put together: those of all, or with join="outer" those of any. Without
+-- `join` all have the same.
+local function concat_names(all, join)
+    local names, count = {}, {}
+    for _, t in ipairs(all) do
+        for _, key in ipairs(t._names) do
+            if not count[key] then names[#names + 1] = key end
+            count[key] = (count[key] or 0) + 1
+        end
+    end
+    if join == "outer" then return names end
+    local common = {}
+    for _, key in ipairs(names) do
+        if count[key] == #all then
+            common[#common + 1] = key
+        elseif not join then
+            for _, t in ipairs(all) do column(t, "table.concat", key) end
+        end
+    end
+    return common
+end
+
+--- A column of n rows without values, of the kind of another one.
+local function without_values(values, n)
+    return columns_of.take_or_none(values, np.full({ n }, -1, { dtype = "i32" }))
+end
+
+--- table:concat(other, …, {join=…}): the rows of this table and of others with the same columns, in any order.
+--- join: "outer" takes the columns of any table, which are missing in the rows of others (integers and bools then
+-- become f64), "inner" those that all have; without it a column that is not everywhere raises
 --- > t = np.table{a = {1, 2}}
 --- > t:concat(t:head(1)).a
 -- [1 2 1]
+--- > t:concat(np.table{a = {3}, b = {4}}, {join="outer"})
+--   a    b
+-- i64  f64
+--   1  nan
+--   2  nan
+--   3  4.0
+-- [3 rows, 2 columns]
 function methods.concat(t, ...)
-    local all, rows = { t, ... }, 0
-    for k, other in ipairs(all) do
-        if not is_table(other) then core.bad_argument("table.concat", k - 1, "other", "a table", other) end
-        for _, key in ipairs(t._names) do column(other, "table.concat", key) end
-        for _, key in ipairs(other._names) do column(t, "table.concat", key) end
-        rows = rows + other._rows
-    end
-    local columns = {}
-    for _, key in ipairs(t._names) do
-        local parts = {}
-        for k, other in ipairs(all) do parts[k] = other._columns[key] end
+    local all, join = concat_arguments(t, ...)
+    local names, columns, rows = concat_names(all, join), {}, 0
+    for _, other in ipairs(all) do rows = rows + other._rows end
+    for _, key in ipairs(names) do
+        local parts, some = {}, nil
+        for k, other in ipairs(all) do
+            parts[k] = other._columns[key]
+            some = some or parts[k]
+        end
+        for k, other in ipairs(all) do parts[k] = parts[k] or without_values(some, other._rows) end
         columns[key] = joined_column("table.concat", key, parts)
     end
-    return new(t._names, columns, rows)
+    return new(names, columns, rows)
 end
 
 --- table:to_array{name, …}: the columns, or those that are named, side by side: a 2-d array of the dtype that they

@@ -121,7 +121,9 @@ function methods.fillna(t, value)
     end
     for _, key in ipairs(t._names) do
         local values = t._columns[key]
-        if strings == text.is_text(values) and (strings or columns.none(values) ~= nil) then
+        local suits = strings and text.is_text(values)
+            or not strings and not columns.is_object(values) and columns.none(values) ~= nil
+        if suits then
             found[key] = filled(t, key, values, value)
         end
     end
