@@ -369,8 +369,8 @@ local function test_jsonl_forms()
         { '{"a":1}\n\n{"a":"x"}', ":3: column 'a' has text here, and i64 before" }, { '{"a":1} x', "something after" },
         { '{"":1}', "a column needs a name" }, { '{"a":18446744073709551615}\n{"a":-1}', "column 'a' .* negative" },
         { '{"a":1e999}', "out of range" }, { '{"a":"\255"}', "not UTF%-8" }, { '{"a":NaN}', "no value" },
-        { "{", "byte" },
-        { '{"a":true}\n{"a":1}', "has i64 here, and bool before" }, { ('{"a":'):rep(300), "nested too deep" },
+        { "{", "byte" }, { '{"a":true}\n{"a":1}', "has i64 here, and bool before" },
+            { ('{"a":'):rep(300), "nested too deep" },
     } do check.raises(function() read(case[1]) end, "np%.io%.read_jsonl: .*" .. case[2]) end
     check.raises(function() read('{"a":1}', { parse_dates = "a" }) end, "column 'a' of .* has numbers")
     check.raises(function() read('{"a":"x"}', { parse_dates = "a" }) end, '"x" in column \'a\' of .* is no date')

@@ -47,18 +47,16 @@ local function test_texts()
         ["1969-12-31T23:59:59.5"] = -500000, ["1970-01-01T02:00+02:00"] = 0, ["1970-01-01 00:00-0130"] = 5400e6,
         ["19700102"] = 86400e6, ["19700101T0102"] = 3720e6, ["1970-02"] = 31 * 86400e6, [" 1970-01-01 "] = 0,
         ["1970-01-01T00:00:00,25"] = 250000, ["1970-01-01 00:00:00.1234567899"] = 123456,
-        ["1970-01-01t01:00:00+01"] = 0,
-        ["0001-01-01"] = FIRST * 1e6, ["9999-12-31"] = (LAST - 86399) * 1e6,
+        ["1970-01-01t01:00:00+01"] = 0, ["0001-01-01"] = FIRST * 1e6, ["9999-12-31"] = (LAST - 86399) * 1e6,
     } do
         check.equal(np.to_datetime({ text }).ticks:totable(), np.array({ want }, { dtype = "i64" }):totable(), text)
     end
-    for _, text in ipairs { "", "x", "2024", "2024-13-01", "2024-00-10", "2024-02-30", "1900-02-29", "2024-1-5",
-                            "24-01-05",
-                            "2024-01-05 24:00", "2024-01-05 10:60", "2024-01-05 10:00:60", "2024-01-05T",
-                            "2024-01-05 10",
-                            "2024-01-05 10:00:00.", "2024-01-05 10:00 x", "2024-01-05 10:00+25:00", "0000-01-01",
-                            "-2024-01-05",
-                            "2024-01-05\0", "２０２４-01-05", "2024-01-05 10:00:00+1" } do
+    for _, text in ipairs {
+        "", "x", "2024", "2024-13-01", "2024-00-10", "2024-02-30", "1900-02-29", "2024-1-5", "24-01-05", "0000-01-01",
+        "2024-01-05 24:00", "2024-01-05 10:60", "2024-01-05 10:00:60", "2024-01-05T", "2024-01-05 10", "-2024-01-05",
+        "2024-01-05 10:00:00.", "2024-01-05 10:00 x", "2024-01-05 10:00+25:00", "2024-01-05\0", "２０２４-01-05",
+        "2024-01-05 10:00:00+1",
+    } do
         check.raises(function() np.to_datetime { text } end, "np%.to_datetime: .* is no date as ISO 8601 has it")
         check.equal(np.to_datetime({ text }, { errors = "coerce" }):totable(), { false })
     end
@@ -70,8 +68,7 @@ local function test_texts()
     } do check.equal(np.to_datetime({ case[1] }, { format = case[2] })[0], case[3]) end
     for _, case in ipairs {
         { "2024-01-05x", "%F" }, { "13 2024", "%m %Y" }, { "366 2023", "%j %Y" }, { "13 PM 2024", "%I %p %Y" },
-        { "Jux", "%b" },
-        { "10", "%d" }, { "2024-02-30", "%Y-%m-%d" }, { "", "%Y" },
+        { "Jux", "%b" }, { "10", "%d" }, { "2024-02-30", "%Y-%m-%d" }, { "", "%Y" },
     } do
         check.raises(function() np.to_datetime({ case[1] }, { format = case[2] }) end, "is no date of the format")
     end
@@ -314,8 +311,8 @@ of("table.resample", {
         local r = t:resample("d", "M", { n = { "sum", "max", big = function(x) return x:max() end }, s = "first",
                                          e = "min" })
         check.equal(r:totable(), { d = { "2024-01-01", "2024-02-01", "2024-03-01" }, count = { 1, 0, 1 },
-                                   n_sum = { 3, 0, 1 },
-                                   n_max = { 3, 0 / 0, 1 }, n_big = { 3, 0 / 0, 1 }, s_first = { "c", false, "a" },
+                                   n_sum = { 3, 0, 1 }, n_max = { 3, 0 / 0, 1 }, n_big = { 3, 0 / 0, 1 },
+                                       s_first = { "c", false, "a" },
                                    e_min = { "2024-01-05", false, "2024-03-01" } })
         check.equal({ #t:head(0):resample("d", "D"), r.n_sum.dtype, r.n_max.dtype }, { 0, "i64", "f64" })
     end, ["other methods"] = function()
@@ -344,8 +341,7 @@ of("table.resample", {
         local lines = {}
         for line in tostring(t):gmatch "[^\n]+" do lines[#lines + 1] = line end
         check.equal(lines, { "d             n", "date        i64", "2024-03-01    1", "-             2",
-                             "2024-01-05    3",
-                             "2024-03-01    4", "[4 rows, 2 columns]" })
+                             "2024-01-05    3", "2024-03-01    4", "[4 rows, 2 columns]" })
     end },
 })
 

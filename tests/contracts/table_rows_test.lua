@@ -171,8 +171,7 @@ of("table.fillna", {
 for _, way in ipairs { "ffill", "bfill" } do
     of("table." .. way, {
         args = { { "k", make = keys }, { "j", make = keys } }, accepts = "floats i32 bool", gives = "same",
-        special = false,
-        shapes = SHAPES, options = { {}, { by = "v" } },
+        special = false, shapes = SHAPES, options = { {}, { by = "v" } },
         call = function(_, o, k, j)
             local t = frame(k, j)
             return t[way](t, "k", given(o)).k, t[way](t, nil, given(o)).k

@@ -117,8 +117,8 @@ of("table.pivot_table", {
 
 of("table.melt", {
     args = { { "k", make = keys }, "v" }, accepts = REAL, gives = { "same", "same", "" }, shapes = SHAPES,
-    special = false,
-    options = { { id_vars = "k" }, { id_vars = { "k" }, value_vars = "v", var_name = "m", value_name = "w" } },
+    special = false, options = { { id_vars = "k" }, { id_vars = { "k" }, value_vars = "v", var_name = "m",
+                                                          value_name = "w" } },
     call = function(_, o, k, v)
         local m = np.table({ { "k", k }, { "v", v }, { "u", v } }):melt(o)
         return m.k, m:column(o.value_name or "value"),
@@ -130,7 +130,7 @@ of("table.melt", {
     without = { special = "values only move", numbers = "a number is no column", jit = WAITS, programs = WAITS,
                 vmap = WAITS, derivatives = WAITS },
     refuses = {
-        { "has i64 in one table and text in another", function() np.table({ a = { 1 }, b = { "x" } }):melt() end },
+        { "column 'a' would have i64 and text", function() np.table({ a = { 1 }, b = { "x" } }):melt() end },
         { "two columns 'a'", function() np.table({ a = { 1 }, b = { 2 } }):melt { id_vars = "a", var_name = "a" } end },
     },
 })

@@ -64,8 +64,9 @@ local function test_hostile()
         check.equal(s:strip():totable(), each(list, function(t) return t:match "^%s*(.-)%s*$" end))
         local whole = each(list, function() return "" end)
         for _, part in ipairs(s:split "a") do
-            for k, text in ipairs(part:totable()) do whole[k] = text and whole[k] .. (whole[k] and "a" or "") .. text
-                or whole[k] end
+            for k, text in ipairs(part:totable()) do
+                if text then whole[k] = whole[k] .. "a" .. text end
+            end
         end
         check.equal(whole, each(list, function(t) return "a" .. t end))
         local lengths = s:len():totable()
@@ -103,14 +104,15 @@ texts("text.len", function(s, o) return s:len(o):astype "f64" end, "lengths(k, l
       { gives = "f64" })
 texts("text.sub", function(s, o)
     return shown(s:sub(2, -2, o)), shown(s:sub(3)), shown(s:sub(-3)), shown(s:sub(0, 2)), shown(s:sub(9, 4))
-end,
-      "[shown(" .. S .. "slice(a, b)) for a, b in ((1, -1), (2, None), (-3, None), (0, 2), (8, 4))]",
+end, "[shown(" .. S .. "slice(a, b)) for a, b in ((1, -1), (2, None), (-3, None), (0, 2), (8, 4))]",
       { refuses = { { "i%) must be an integer", function() column(np.arange(3)):sub "x" end } } })
 for _, way in ipairs { "strip", "lstrip", "rstrip" } do
     texts("text." .. way, function(s, o) return shown(s[way](s, nil, o)), shown(s[way](s, "acA0")) end,
           ("[shown(%s%s()), shown(%s%s('acA0'))]"):format(S, way, S, way),
-          { refuses = { { "characters of ASCII", function() column(np.arange(3))[way](column(np.arange(3)),
-                                                                                      "é") end } } })
+          { refuses = { { "characters of ASCII", function()
+              local s = column(np.arange(3))
+              s[way](s, "é")
+          end } } })
 end
 texts("text.pad", function(s, o) return shown(s:pad(9, o)), shown(s:pad(12, o)) end,
       "[shown(" .. S .. "pad(n, side=o.get('side', 'left'), fillchar=o.get('fillchar', ' '))) for n in (9, 12)]", {
@@ -123,9 +125,7 @@ texts("text.contains", function(s, o)
     return s:contains("[ao].", o and { plain = false }), s:contains(o and "." or "%.", o), s:contains "^%-?%d+$"
 end, "[texts(k).str.contains(p, na=False).to_numpy(bool) for p in ('(?s)[ao].', r'\\.', r'^-?\\d+\\Z')]", {
     gives = { "bool", "bool", "bool" }, options = { {}, { plain = true } },
-    refuses = { { "np.text.contains: the pattern: malformed pattern", function()
-        column(np.arange(3)):contains "["
-    end },
+    refuses = { { "np.text.contains: the pattern: malformed", function() column(np.arange(3)):contains "[" end },
                 { "pattern%) must be a string", function() column(np.arange(3)):contains(1) end } },
 })
 texts("text.startswith", function(s, o) return s:startswith("A", o), s:startswith "zoë", s:startswith "" end,
@@ -147,8 +147,9 @@ end, "(lambda f, g: [shown(f[0]), shown(f[1]), shown(g[0])])(texts(k).str.extrac
                 { "the pattern: unfinished capture", function() column(np.arange(3)):match "(a" end } },
     also = { captures = function()
         local s = np.table({ { "s", { "f(x)=[y]", "%b" } } }).s
-        check.equal({ select("#", s:match "%((%w)%)"), select("#", s:match "[(%]](.)(.)"),
-                      select("#", s:match "%b()") }, { 1, 2, 1 })
+        for pattern, count in pairs { ["%((%w)%)"] = 1, ["[(%]](.)(.)"] = 2, ["%b()"] = 1 } do
+            check.equal(select("#", s:match(pattern)), count, pattern)
+        end
         check.equal(s:match("%((%w)%)=(.*)"):totable(), { "x", false })
         check.equal(s:match("%b()"):totable(), { "(x)", false })
     end },
@@ -165,9 +166,13 @@ end, "([shown(texts(k).str.replace(r'(?a)([A-Za-z])b', r'<\\1>', regex=True)), s
                 { "a string that is not empty", function() column(np.arange(3)):gsub("", "x", { plain = true }) end } },
 })
 texts("text.split", function(s, o)
-    local by_comma, by_blank = s:split(",", o), s:split(nil, o)
-    return shown(by_comma[1]), shown(by_comma[2] or s:head(0)), #by_comma, shown(by_blank[1]), shown(by_blank[2]),
-        #by_blank
+    local results = {}
+    for _, parts in ipairs { s:split(",", o), s:split(nil, o) } do
+        results[#results + 1] = shown(parts[1])
+        results[#results + 1] = parts[2] and shown(parts[2]) or ""
+        results[#results + 1] = #parts
+    end
+    return results
 end, "(lambda f, g: columns(f, 2) + columns(g, 2))(texts(k).str.split(',', n=o.get('n', -1), expand=True), "
     .. "texts(k).str.split(n=o.get('n', -1), expand=True))", {
     shapes = { { { 80 } }, { { 90 } } }, options = { {}, { n = 1 } }, any_dtype = true,
@@ -175,8 +180,7 @@ end, "(lambda f, g: columns(f, 2) + columns(g, 2))(texts(k).str.split(',', n=o.g
 })
 texts("text.cat", function(s, o)
     return shown(s:cat("!", o)), shown(s:cat(s:upper(), o)), shown(s:cat(s[np.arange(#s - 1, -1, -1)], o))
-end,
-      "(lambda s, r, sep: [shown(s + sep + '!'), shown(s.str.cat(s.str.upper(), sep=sep)).replace('FF', 'ﬀ'), "
+end, "(lambda s, r, sep: [shown(s + sep + '!'), shown(s.str.cat(s.str.upper(), sep=sep)).replace('FF', 'ﬀ'), "
       .. "shown(s.str.cat(r, sep=sep))])(texts(k), texts(k[::-1]), o.get('sep', ''))", {
     shapes = { { { 28 } }, { { 1 } }, { { 90 } } }, options = { {}, { sep = " - " } },
     refuses = { { "columns of 3 and 2 rows", function() column(np.arange(3)):cat(column(np.arange(2))) end },
@@ -188,9 +192,7 @@ texts("text.to_numeric", function(s, o)
 end, "[pd.to_numeric(texts(k), errors='coerce').to_numpy(float), pd.to_numeric(pd.Series(['007', '-12', '+4', "
     .. "'9223372036854775807'])).to_numpy()]", {
     gives = { "f64", "i64" }, options = { { errors = "coerce" } },
-    refuses = { { '"Ada Lovelace" is no number; {errors="coerce"} gives NaN', function()
-        column(np.arange(1)):to_numeric()
-    end },
+    refuses = { { '"Ada Lovelace" is no number; {errors="coerce"}', function() column(np.arange(1)):to_numeric() end },
                 { "errors", function() column(np.arange(1)):to_numeric { errors = "ignore" } end } },
     also = { texts = function()
         for text, want in pairs { ["0x10"] = 0 / 0, ["1e"] = 0 / 0, ["1_000"] = 0 / 0, ["1.5.2"] = 0 / 0, ["."] = 0 / 0,

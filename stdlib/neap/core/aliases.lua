@@ -217,11 +217,10 @@ aliases.tables = {
     max = "t.column:max()", append = "t:concat(other)", info = "t:describe()", len = "#t", dtypes = "t.column.dtype",
     iterrows = "for k = 0, #t - 1 do local row = t:row(k) … end", isnull = "t:isna(name)", aggregate = "t:agg{…}",
     notna = "np.logical_not(t:isna(name))", unique = "t:drop_duplicates(names)",
-    nunique = "t:agg{column = \"nunique\"}",
-    median = "t:agg{column = \"median\"}", quantile = "t:agg{column = \"90%\"}", pad = "t:ffill(names)",
+    nunique = "t:agg{column = \"nunique\"}", median = "t:agg{column = \"median\"}",
+        quantile = "t:agg{column = \"90%\"}", pad = "t:ffill(names)",
     to_json = "np.io.write_jsonl(path, t)", apply = "t:with{column = …}",
-    dt = "t.column.year, t.column:strftime(format)",
-    str = "t.column:lower() and its kin",
+    dt = "t.column.year, t.column:strftime(format)", str = "t.column:lower() and its kin",
 }
 
 --- By name as elsewhere the dtype here.

@@ -370,7 +370,7 @@ local function joined_column(name, key, parts)
     local kind = getmetatable(parts[1])
     for _, values in ipairs(parts) do
         if getmetatable(values) ~= kind then
-            raise(name, "column '%s' has %s in one table and %s in another", key, parts[1].dtype, values.dtype)
+            raise(name, "column '%s' would have %s and %s", key, parts[1].dtype, values.dtype)
         end
     end
     if text.is_text(parts[1]) then parts = text.same_levels(parts) end

@@ -84,7 +84,11 @@ local function rounded(x, digits)
     local whole, part = math.modf(x)
     if part == 0 or part ~= part then return x end
     if whole == 0 then digits = digits - 1 - math.floor(math.log10(math.abs(part))) end
-    return digits > 99 and x or tonumber(("%." .. digits .. "f"):format(x))
+    local scaled = x * 10 ^ digits
+    if digits > 99 or math.abs(scaled) > 2 ^ 52 then return x end
+    local near = math.floor(scaled + 0.5)
+    if near - scaled == 0.5 and near % 2 == 1 then near = near - 1 end -- of two equally near ones the even one
+    return near / 10 ^ digits
 end
 
 --- Texts of edges with the fewest digits, from three on, that tell them apart.
