@@ -1,9 +1,10 @@
 --- tables/init.lua: np.table: named columns of the same number of rows. A column is an array of one axis, or one of
--- texts (text.lua). A table never changes: what adds or removes rows or columns gives a new one, which shares the
--- columns that stay.
+-- texts (text.lua) or of dates (dates.lua). A table never changes: what adds or removes rows or columns gives a new
+-- one, which shares the columns that stay.
 --
 -- Columns are arrays like others: what only rearranges rows is recorded and not waited for; what depends on values
--- (filter, group, join, describe, printing) waits. Methods that need more are in group.lua, join.lua and show.lua.
+-- (filter, group, join, describe, printing) waits. Methods that not every script needs are in other files, which are
+-- loaded when one of them is named (`late`, below).
 local core = require "neap.core"
 local columns_of = require "neap.tables.columns"
 local text = require "neap.tables.text"
