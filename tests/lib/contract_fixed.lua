@@ -39,6 +39,7 @@ return {
     ["np.pshuffle"] = COLLECTIVE,
     ["np.random.categorical"] = "whether an extent is that of the shape that is asked for is decided",
     ["np.roots"] = "a polynomial of degree 0 has no roots, which is decided",
+    ["np.signal.resample"] = "even and odd numbers of elements have other formulas",
     ["np.squeeze"] = "an axis of one element is dropped, and others are not",
     ["np.stats.chi2_contingency"] = "a table of one degree of freedom is corrected",
     ["np.stats.describe"] = FEW,

@@ -247,6 +247,9 @@ end
 
 local FILTERS = "np.signal has windows and spectra; np.convolve filters with given coefficients"
 local SPARSE = "np.sparse.csr_array, csc_array and coo_array are sparse arrays"
+local DESIGNS = "np.signal.butter, cheby1, cheby2 and firwin make filters"
+local SPARSE = "there are no sparse arrays; np.segment_sum and x:at{…}:add add at indices"
+local ITERATIVE = "np.while_loop runs an iteration; np.linalg.solve and cho_solve are direct"
 local PROGRAMS = "np.optimize.minimize takes bounds, and no other constraints"
 local GLOBAL = "np.optimize finds local minima; np.vmap searches from many starts at once"
 local COSINES = "np.fft has transforms of exponentials; of 2 n mirrored elements they are those of cosines"
@@ -257,6 +260,9 @@ local reasons = {
     ["signal.lfilter"] = FILTERS, ["signal.filtfilt"] = FILTERS, ["signal.sosfilt"] = FILTERS,
     ["signal.savgol_filter"] = FILTERS, ["signal.find_peaks"] = "x[{ {1, -1} }] compares with its neighbours",
     coo_matrix = SPARSE, csr_matrix = SPARSE, csc_matrix = SPARSE,
+    ["signal.ellip"] = DESIGNS, ["signal.bessel"] = DESIGNS, ["signal.firls"] = DESIGNS, ["signal.remez"] = DESIGNS,
+    sparse = SPARSE, coo_matrix = SPARSE, csr_matrix = SPARSE,
+    ["linalg.cg"] = ITERATIVE, ["linalg.gmres"] = ITERATIVE, ["linalg.bicgstab"] = ITERATIVE,
     ["fft.dct"] = COSINES, ["fft.idct"] = COSINES, ["fft.dst"] = COSINES,
     ["optimize.linprog"] = PROGRAMS, ["optimize.milp"] = PROGRAMS, ["optimize.nnls"] = PROGRAMS,
     ["optimize.differential_evolution"] = GLOBAL, ["optimize.basinhopping"] = GLOBAL,

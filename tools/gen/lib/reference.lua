@@ -7,7 +7,7 @@ local PAGES = {
     { "np.linalg.", "linalg", "Linear algebra: np.linalg" }, { "np.random.", "random", "Random numbers: np.random" },
     { "np.special.", "special", "Special functions: np.special" },
     { "np.optim.", "optim", "Optimizers: np.optim" }, { "np.data.", "data", "Minibatches: np.data" },
-    { "np.fft.", "fft", "Fourier transforms: np.fft" }, { "np.signal.", "signal", "Spectra: np.signal" },
+    { "np.fft.", "fft", "Fourier transforms: np.fft" }, { "np.signal.", "signal", "Filters and spectra: np.signal" },
     { "np.optimize.", "optimize", "Roots, minima and fits: np.optimize" },
     { "np.tree.", "tree", "Trees of arrays: np.tree" }, { "np.io.", "io", "Files: np.io" },
 }
@@ -22,6 +22,7 @@ local FOLDERS = {
     integrate = { "integrate", "Integrals and differential equations: np.integrate" },
     interpolate = { "interpolate", "Splines and grids: np.interpolate" },
     mesh = { "mesh", "Meshes, shardings and collectives" }, nn = { "nn", "Neural networks: np.nn" },
+    signal = { "signal", "Filters and spectra: np.signal" },
     stats = { "stats", "Statistics: np.stats and np.metrics" },
     tables = { "tables", "Tables: np.table" }, text = { "io", "Files: np.io" }, io = { "io", "Files: np.io" },
     plot = { "plot", "Pictures: np.plot" },

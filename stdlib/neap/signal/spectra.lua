@@ -1,23 +1,24 @@
---- signal.lua: np.signal: spectra of signals, and transforms of their parts, under the names and with the options of
+--- spectra.lua: spectra of signals, and transforms of their parts, under the names and with the options of
 -- scipy.signal.
 --
 -- A signal is cut into segments, which may overlap: a view. Each is detrended, multiplied by a window and transformed;
--- the rest is products and means. So all of it is lazy and differentiable. Windows and factors are computed in f64.
+-- the rest is products and means. So spectra are lazy and differentiable. Windows and factors are computed in f64.
 
---- {fs}: elements per second; 1 without it
+--- {fs}: elements per second; 1 by default
 --- {window}: a window by name, as in np.signal.get_window, or an array of nperseg elements
---- {nperseg}: elements of a segment; 256 without it, of shorter signals all
+--- {nperseg}: elements of a segment; by default 256, of shorter signals all
 --- {noverlap}: elements that neighbouring segments share
---- {nfft}: elements that are transformed, zeros behind those of a segment; nperseg without it
---- {detrend}: what is taken from each segment: "constant" its mean, "linear" its best straight line, false nothing
+--- {nfft}: elements that are transformed, zeros behind those of a segment; by default nperseg
+--- {detrend}: what is taken from each segment: "constant" the mean, "linear" the best straight line, false nothing
 --- {return_onesided}: false gives negative frequencies, too, as complex signals have them always
 --- {scaling}: "density": power per hertz; "spectrum": power
---- {axis}: along which the signal runs; the last one without it
+--- {axis}: the axis along which the signal runs; by default the last
 
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
 local operands = require "neap.arrays.operands"
+local signals = require "neap.signal.signals"
 
 local np, ids, attrs = core.np, core.ids, core.attrs
 local raise, bad_argument = core.raise, core.bad_argument
@@ -28,56 +29,9 @@ local signal = {}
 
 -- ---- Windows --------------------------------------------------------------------------------------------------------
 
-local function boxcar(n) return np.ones({ n }, { dtype = "f64" }) end
-
---- A window of np as one of f64.
-local function of_np(f)
-    return function(n, periodic, parameter)
-        if parameter ~= nil then return f(n, parameter, { periodic = periodic, dtype = "f64" }) end
-        return f(n, { periodic = periodic, dtype = "f64" })
-    end
-end
-
---- Flat, with a cosine at each end: of all points the part `alpha` is curved.
-local function tukey(n, periodic, alpha)
-    if alpha <= 0 or not core.is_size(n) and n <= 1 then return boxcar(n) end
-    if alpha >= 1 then return np.hanning(n, { periodic = periodic, dtype = "f64" }) end
-    local i, last = create.iota(n, F64), periodic and n or math.max(n - 1, 1)
-    local width = floor(alpha * last / 2)
-    local function curve(at) return (np.cos(at * math.pi) + 1) * 0.5 end
-    local scaled = i * (2 / alpha / last)
-    local window = np.where(np.less_equal(i, width), curve(scaled - 1),
-                            np.where(np.greater_equal(i, last - width), curve(scaled - (2 / alpha - 1)), 1))
-    return core.is_size(n) and np.where(np.less_equal(core.number(n), 1), 1, window) or window
-end
-
-local windows = {
-    boxcar = boxcar, hann = of_np(np.hanning), hamming = of_np(np.hamming), blackman = of_np(np.blackman),
-    bartlett = of_np(np.bartlett), kaiser = of_np(np.kaiser), tukey = tukey,
-}
-local PARAMETERS = { kaiser = "beta", tukey = "alpha" }
-
-local function window_of(name, window, n, periodic)
-    local kind, parameter = window, nil
-    if type(window) == "table" then
-        kind, parameter = core.list("signal." .. name, "the table of a window", window)[1], window[2]
-    end
-    local make = type(kind) == "string" and windows[kind]
-    if not make then
-        bad_argument("signal." .. name, nil, "window", '"boxcar", "hann", "hamming", "blackman", "bartlett", {"tukey", '
-                     .. 'alpha}, {"kaiser", beta} or an array', window)
-    end
-    local what = PARAMETERS[kind]
-    if what and type(parameter) ~= "number" or not what and parameter ~= nil then
-        raise("signal." .. name, what and "the window %q needs a number %s: {%q, %s}"
-              or "the window %q has no parameter", kind, what, kind, what)
-    end
-    return make(n, periodic, parameter)
-end
-
 --- np.signal.get_window(window, n, {fftbins=true}): a window of n points (f64) by name: "boxcar", "hann", "hamming",
 -- "blackman", "bartlett", {"tukey", alpha} or {"kaiser", beta}.
---- fftbins: true: periodic, as transforms want it; false: symmetric. It may stand alone behind n
+--- fftbins: true: periodic, as transforms want it; false: symmetric. may stand alone behind n
 --- > np.signal.get_window("hann", 4), np.signal.get_window({"tukey", 0.5}, 5, false)
 -- [0.  0.5 1.  0.5]
 -- [0. 1. 1. 1. 0.]
@@ -90,7 +44,7 @@ function signal.get_window(window, n, given)
             bad_argument("signal.get_window", nil, "fftbins", "true or false", fftbins)
         end
     end
-    return window_of("get_window", window, n, fftbins ~= false)
+    return signals.window("get_window", window, n, fftbins ~= false)
 end
 
 -- ---- Trends ---------------------------------------------------------------------------------------------------------
@@ -111,19 +65,8 @@ local function without_trend(name, x, kind)
     return level - slope * np.astype(at, core.dtype_of(x).part)
 end
 
---- Argument `position` of np.signal.name as floats of at least one axis, which is moved to the end, and the axis.
-local function signal_of(name, position, x, axis)
-    x = core.coerce("signal." .. name, position, x)
-    if core.ndim(x) == 0 then raise("signal." .. name, "needs at least 1 axis, got a 0-d array") end
-    local dtype = core.dtype_of(x)
-    x = np.astype(x, dtype.half and "f32" or dtype.real)
-    axis = core.axis("signal." .. name, axis == nil and -1 or axis, core.ndim(x))
-    if shape_of(x)[axis + 1] == 0 then raise("signal." .. name, "the signal has no elements") end
-    return np.moveaxis(x, axis, -1), axis
-end
-
---- np.signal.detrend(x, {axis=-1, type="linear"}): x without its trend along an axis: without the straight line that
--- fits best, or without its mean.
+--- np.signal.detrend(x, {axis=-1, type="linear"}): x without its trend along an axis: without the best straight
+-- line, or without the mean.
 --- type: "linear", or "constant": the mean
 --- > np.signal.detrend(np.array{1, 2, 4, 4}, {type="constant"})
 -- [-1.75 -0.75  1.25  1.25]
@@ -131,31 +74,18 @@ function signal.detrend(x, given)
     local o = core.options("signal.detrend", given, { axis = true, type = true })
     local axis, half
     x, half = operands.wide(core.coerce("signal.detrend", 1, x))
-    x, axis = signal_of("detrend", 1, x, o.axis)
+    x, axis = signals.of("detrend", 1, x, o.axis)
     local rest = without_trend("detrend", x, o.type == nil and "linear" or o.type)
     return operands.narrow(np.moveaxis(rest, -1, axis), half)
 end
 
 -- ---- Segments and their transforms ----------------------------------------------------------------------------------
 
-local function count(name, what, value, least)
-    return core.integer("signal." .. name, nil, what, value, least)
-end
-
-local function positive(name, what, value)
-    value = core.plain(value)
-    if value == nil then return 1 end
-    if not core.is_number(value) or not (value > 0 and value < math.huge) then
-        bad_argument("signal." .. name, nil, what, "a number above 0", value)
-    end
-    return value
-end
-
 --- What options say of segments of n elements at most (nil: any): { fs, window (f64), size, step, nfft, scale }.
 local function plan_of(name, o, n, window)
-    local p = { fs = positive(name, "fs", o.fs) }
+    local p = { fs = signals.positive(name, "fs", o.fs, 1) }
     window = o.window == nil and window or o.window
-    local size = o.nperseg ~= nil and count(name, "nperseg", o.nperseg, 1) or 256
+    local size = o.nperseg ~= nil and signals.count(name, "nperseg", o.nperseg, 1) or 256
     if core.is_array(window) then
         if core.ndim(window) ~= 1 or o.nperseg ~= nil and window.size ~= size or n and window.size > n then
             raise("signal." .. name, "a window of shape %s does not fit segments of %d elements",
@@ -164,15 +94,15 @@ local function plan_of(name, o, n, window)
         size, window = window.size, np.astype(window, "f64")
     else
         size = n and math.min(size, n) or size
-        window = window_of(name, window, size, true)
+        window = signals.window(name, window, size, true)
     end
     local share = name == "spectrogram" and 8 or 2
-    local overlap = o.noverlap ~= nil and count(name, "noverlap", o.noverlap, 0) or floor(size / share)
+    local overlap = o.noverlap ~= nil and signals.count(name, "noverlap", o.noverlap, 0) or floor(size / share)
     if overlap >= size then
         raise("signal." .. name, "segments of %d elements cannot share %d", size, overlap)
     end
     p.window, p.size, p.step = window, size, size - overlap
-    p.nfft = o.nfft ~= nil and count(name, "nfft", o.nfft, size) or size
+    p.nfft = o.nfft ~= nil and signals.count(name, "nfft", o.nfft, size) or size
     return p
 end
 
@@ -193,7 +123,7 @@ end
 local function transforms(name, x, p, o, detrend)
     local n, last = shape_of(x)[core.ndim(x)], core.ndim(x) - 1
     if n < p.size then raise("signal." .. name, "%d elements are less than a segment, of %d", n, p.size) end
-    segments_of(p, n) -- a size that is known before an axis has it is found to be that axis
+    segments_of(p, n) -- a size that is known before an axis is found to be the axis
     attrs[0], attrs[1], attrs[2], attrs[3] = last, core.put(1, p.size), core.put(2, p.step), 1
     local parts = without_trend(name, core.record1(ids.windows, x, 4), detrend)
     parts = parts * np.astype(p.window, core.dtype_of(x).part)
@@ -202,7 +132,7 @@ local function transforms(name, x, p, o, detrend)
 end
 
 --- The frequencies of transforms, and the times of the middles of segments of a signal of n elements, both as the real
--- dtype of the result that they belong to.
+-- dtype of the result.
 local function frequencies(p, onesided, result)
     return np.fft[onesided and "rfftfreq" or "fftfreq"](p.nfft, 1 / p.fs, { dtype = core.dtype_of(result).part })
 end
@@ -212,7 +142,7 @@ local function times(p, n, first, result)
     return np.astype(seconds, core.dtype_of(result).part)
 end
 
---- Powers: the product of two transforms, one conjugated. Those of one side stand for both.
+--- Powers: the product of two transforms, one conjugated. Powers of one side stand for both.
 local function powers(p, a, b, scale, onesided)
     local result = rawequal(a, b) and np.square(np.real(a)) + np.square(np.imag(a)) or np.conj(a) * b
     local part = core.dtype_of(result).part
@@ -220,7 +150,7 @@ local function powers(p, a, b, scale, onesided)
     if onesided then
         local i = create.iota(floor(p.nfft / 2) + 1, core.dtype_codes.i32)
         local alone = np.equal(i, 0)
-        if core.is_size(p.nfft) then -- the half of an odd number is none of these
+        if core.is_size(p.nfft) then -- no whole number is the half of an odd number
             alone = np.logical_or(alone, np.equal(2 * i, p.nfft))
         elseif p.nfft % 2 == 0 then
             alone = np.logical_or(alone, np.equal(i, p.nfft / 2))
@@ -263,13 +193,13 @@ end
 --- Frequencies and mean powers of x with y.
 local function spectrum(name, x, y, o, window)
     local axis, other
-    x, axis = signal_of(name, 1, x, o.axis)
+    x, axis = signals.of(name, 1, x, o.axis)
     local n = shape_of(x)[core.ndim(x)]
     local p = plan_of(name, o, n, window)
     local scale = scale_of(name, p, o.scaling == nil and "density" or o.scaling)
     local detrend = o.detrend == nil and "constant" or o.detrend
     if y ~= nil then
-        y = signal_of(name, 2, y, o.axis)
+        y = signals.of(name, 2, y, o.axis)
         if shape_of(y)[core.ndim(y)] ~= n then
             raise("signal." .. name, "signals of %d and %d elements", n, shape_of(y)[core.ndim(y)])
         end
@@ -285,8 +215,8 @@ end
 --- np.signal.welch(x, {fs=1, window="hann", nperseg=256, noverlap=…, nfft=…, detrend="constant", return_onesided=true,
 -- scaling="density", axis=-1, average="mean"}) -> f, power: the power of a signal by frequency, the mean over segments
 -- of which each shares half of its elements with the next: Welch's method.
---- noverlap: elements that neighbouring segments share; half of them without it
---- average: "median" of the segments instead of their "mean"
+--- noverlap: elements that neighbouring segments share; by default half
+--- average: "median" of the segments, or "mean"
 --- > f, power = np.signal.welch(np.sin(np.arange(64) * (np.pi / 4)), {nperseg=16})
 --- > f[np.argmax(power):item()]
 -- 0.125
@@ -297,8 +227,8 @@ end
 --- np.signal.csd(x, y, {fs=1, window="hann", nperseg=256, noverlap=…, nfft=…, detrend="constant",
 -- return_onesided=true, scaling="density", axis=-1, average="mean"}) -> f, power: the cross power of two signals, as
 -- np.signal.welch: complex, x's transforms conjugated.
---- noverlap: elements that neighbouring segments share; half of them without it
---- average: "median" of the segments instead of their "mean"
+--- noverlap: elements that neighbouring segments share; by default half
+--- average: "median" of the segments, or "mean"
 --- > f, power = np.signal.csd(np.arange(8), np.arange(8), {nperseg=4})
 --- > power.dtype
 -- c64
@@ -312,8 +242,8 @@ local PERIODOGRAM = { fs = true, window = true, nfft = true, detrend = true, ret
                       axis = true }
 
 --- np.signal.periodogram(x, {fs=1, window="boxcar", nfft=…, detrend="constant", return_onesided=true,
--- scaling="density", axis=-1}) -> f, power: the power of a signal by frequency, from one transform of all of it.
---- nfft: elements that are transformed, zeros behind the signal, or less than it has; all without it
+-- scaling="density", axis=-1}) -> f, power: the power of a signal by frequency, from a transform of the whole.
+--- nfft: elements that are transformed, zeros behind the signal, or less than it has; all by default
 --- > np.signal.periodogram(np.array{1, -1, 1, -1})
 -- [0.   0.25 0.5 ]
 -- [0. 0. 4.]
@@ -321,9 +251,9 @@ function signal.periodogram(x, given)
     local o = core.options("signal.periodogram", given, PERIODOGRAM)
     local all, axis = {}
     for key, value in pairs(o) do all[key] = value end
-    x, axis = signal_of("periodogram", 1, x, o.axis)
+    x, axis = signals.of("periodogram", 1, x, o.axis)
     local n = shape_of(x)[core.ndim(x)]
-    local nfft = o.nfft ~= nil and count("periodogram", "nfft", o.nfft, 1) or nil
+    local nfft = o.nfft ~= nil and signals.count("periodogram", "nfft", o.nfft, 1) or nil
     if nfft and (core.is_size(n) or core.is_size(nfft)) then
         n = math.min(n, nfft)
         x = shape.cut(x, core.ndim(x) - 1, 0, n)
@@ -341,10 +271,9 @@ local SPECTROGRAM = { fs = true, window = true, nperseg = true, noverlap = true,
 
 --- np.signal.spectrogram(x, {fs=1, window={"tukey", 0.25}, nperseg=256, noverlap=…, nfft=…, detrend="constant",
 -- return_onesided=true, scaling="density", axis=-1, mode="psd"}) -> f, t, power: the power of a signal by frequency and
--- time: frequencies lie along the axis, times along a new last one.
---- noverlap: elements that neighbouring segments share; an eighth of them without it
---- mode: "complex" gives the transforms themselves, "magnitude" their size, "angle" their angle, "phase" that without
--- jumps
+-- time: frequencies lie along the axis, times along a new last axis.
+--- noverlap: elements that neighbouring segments share; by default an eighth
+--- mode: "complex" gives the transforms, "magnitude" the size, "angle" the angle, "phase" the angle without jumps
 --- > f, t, power = np.signal.spectrogram(np.arange(64), {nperseg=16, fs=2})
 --- > #power, t
 -- 9
@@ -353,7 +282,7 @@ function signal.spectrogram(x, given)
     local name = "spectrogram"
     local o = core.options("signal.spectrogram", given, SPECTROGRAM)
     local axis
-    x, axis = signal_of(name, 1, x, o.axis)
+    x, axis = signals.of(name, 1, x, o.axis)
     local n = shape_of(x)[core.ndim(x)]
     local p = plan_of(name, o, n, { "tukey", 0.25 })
     local scale = scale_of(name, p, o.scaling == nil and "density" or o.scaling)
@@ -381,37 +310,12 @@ end
 local STFT = { fs = true, window = true, nperseg = true, noverlap = true, nfft = true, detrend = true,
                return_onesided = true, boundary = true, padded = true, scaling = true, axis = true }
 
---- x with `more` elements at both ends of the last axis.
-local function extended(x, more, boundary)
-    if boundary == false or core.is_same(more, 0) then return x end
-    local dims = shape_of(x)
-    local last, n = #dims - 1, dims[#dims]
-    if boundary == "zeros" then
-        dims[#dims] = more
-        local zeros = np.zeros(dims, { dtype = core.dtype_of(x).name })
-        return shape.join({ zeros, x, zeros }, last)
-    end
-    local first, final = shape.cut(x, last, 0, 1), shape.cut(x, last, n - 1, n)
-    dims[#dims] = more
-    if boundary == "constant" then
-        return shape.join({ shape.broadcast_to(first, dims), x, shape.broadcast_to(final, dims) }, last)
-    end
-    if boundary ~= "even" and boundary ~= "odd" then
-        bad_argument("signal.stft", nil, "boundary", '"zeros", "even", "odd", "constant" or false', boundary)
-    end
-    if more >= n then raise("signal.stft", "%d elements cannot be extended by %d", n, more) end
-    local front = np.flip(shape.cut(x, last, 1, more + 1), last)
-    local behind = np.flip(shape.cut(x, last, n - more - 1, n - 1), last)
-    if boundary == "odd" then front, behind = first * 2 - front, final * 2 - behind end
-    return shape.join({ front, x, behind }, last)
-end
-
 --- np.signal.stft(x, {fs=1, window="hann", nperseg=256, noverlap=…, nfft=…, detrend=false, return_onesided=true,
 -- boundary="zeros", padded=true, axis=-1, scaling="spectrum"}) -> f, t, z: the transforms of windowed segments:
--- frequencies lie along the axis, times along a new last one. np.signal.istft gives the signal back.
---- noverlap: elements that neighbouring segments share; half of them without it
---- boundary: what stands at both ends, half a segment: "zeros", "even", "odd" or "constant"; false: nothing
---- padded: false leaves out what does not fill a segment; else zeros fill it
+-- frequencies lie along the axis, times along a new last axis. np.signal.istft gives the signal back.
+--- noverlap: elements that neighbouring segments share; by default half
+--- boundary: half a segment at both ends: "zeros", "even", "odd" or "constant"; false: nothing
+--- padded: false leaves out elements that fill no segment; else zeros fill the segment
 --- scaling: "spectrum", or "psd": power per hertz
 --- > f, t, z = np.signal.stft(np.arange(16), {nperseg=8})
 --- > #z, t
@@ -420,10 +324,10 @@ end
 function signal.stft(x, given)
     local o = core.options("signal.stft", given, STFT)
     local axis
-    x, axis = signal_of("stft", 1, x, o.axis)
+    x, axis = signals.of("stft", 1, x, o.axis)
     local p = plan_of("stft", o, shape_of(x)[core.ndim(x)], "hann")
     local boundary = o.boundary == nil and "zeros" or o.boundary
-    x = extended(x, floor(p.size / 2), boundary)
+    x = signals.extended("stft", "boundary", x, floor(p.size / 2), boundary)
     local dims = shape_of(x)
     local rest = (p.size - dims[#dims]) % p.step % p.size
     if o.padded ~= false and (core.is_size(rest) or rest > 0) then
@@ -470,8 +374,8 @@ end
 --- np.signal.istft(z, {fs=1, window="hann", nperseg=…, noverlap=…, nfft=…, input_onesided=true, boundary=true,
 -- time_axis=-1, freq_axis=-2, scaling="spectrum"}) -> t, x: the signal of which np.signal.stft with the same options
 -- gives z.
---- nperseg: elements of a segment; as many as z's frequencies say without it
---- noverlap: elements that neighbouring segments share; half of them without it
+--- nperseg: elements of a segment; by default as many as z's frequencies say
+--- noverlap: elements that neighbouring segments share; by default half
 --- input_onesided: false: z has negative frequencies, too, and the signal is complex
 --- boundary: false: the signal was not extended at its ends
 --- time_axis: the axis of times
