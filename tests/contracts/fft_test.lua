@@ -54,6 +54,38 @@ for _, name in ipairs { "fftn", "ifftn", "fft2", "ifft2", "rfftn", "rfft2", "irf
     })
 end
 
+-- ---- Cosines and sines ----------------------------------------------------------------------------------------------
+
+local TYPES, BOX_TYPES = {}, {}
+for type = 1, 4 do
+    for _, norm in ipairs { "backward", "ortho", "forward" } do TYPES[#TYPES + 1] = { type = type, norm = norm } end
+    BOX_TYPES[type] = { type = type, norm = ({ "ortho", "backward", "forward", "ortho" })[type] }
+end
+TYPES[#TYPES + 1], TYPES[#TYPES + 2], TYPES[#TYPES + 3] = {}, { n = 4, type = 3 }, { axis = 0, n = 7 }
+BOX_TYPES[5], BOX_TYPES[6], BOX_TYPES[7] = {}, { s = { 2, 5 } }, { axes = { -1, 0 } }
+
+for _, name in ipairs { "dct", "idct", "dst", "idst", "dctn", "idctn", "dstn", "idstn" } do
+    local box = name:match "n$"
+    of("np.fft." .. name, {
+        args = { "x" },
+        shapes = box and { { { 3, 4 } }, { { 2, 3, 2 } } } or { { { 6 } }, { { 3, 5 } }, { { 2 } } },
+        accepts = "floats i32 complex",
+        options = box and BOX_TYPES or TYPES,
+        oracle = ("scipy.fft.%s(x, **o)"):format(name),
+        within = { f64 = "scaled 1e-14", f32 = "scaled 2e-6", f16 = "scaled 1e-3", bf16 = "scaled 4e-3",
+                   c128 = "scaled 1e-14", c64 = "scaled 2e-6" },
+        divided = "scaled 2e-6", vmapped = "scaled 2e-6",
+        special = false,
+        without = { special = "where one element is no number all are none, as sums of products are" },
+        refuses = {
+            { "type", function() np.fft[name](np.ones { 3, 3 }, { type = 5 }) end },
+            { "norm", function() np.fft[name](np.ones { 3, 3 }, { norm = "none" }) end },
+            { "0%-d array", function() np.fft[name](1) end },
+            name:match "^i?dc" and { "at least 2", function() np.fft[name](np.ones { 1, 1 }, { type = 1 }) end } or nil,
+        },
+    })
+end
+
 -- ---- Frequencies ----------------------------------------------------------------------------------------------------
 
 local NO_ARRAY = { strided = "no array is given", special = "no array is given", vmap = "no array is given",

@@ -27,7 +27,7 @@ import numpy as np  # noqa: E402
 import optax  # noqa: E402
 import pandas as pd  # noqa: E402
 import scipy  # noqa: E402
-import scipy.interpolate, scipy.linalg, scipy.signal, scipy.special, scipy.stats  # noqa: E401,E402,F401
+import scipy.fft, scipy.interpolate, scipy.linalg, scipy.signal, scipy.special, scipy.stats  # noqa: E401,E402,F401
 import sklearn.metrics  # noqa: E402
 
 try:

@@ -373,4 +373,6 @@ end
 define_shift("fftshift", false)
 define_shift("ifftshift", true)
 
+require "neap.arrays.cosines"(fft, resized, box_of)
+
 return fft

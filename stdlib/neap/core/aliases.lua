@@ -252,7 +252,6 @@ local SPARSE = "there are no sparse arrays; np.segment_sum and x:at{…}:add add
 local ITERATIVE = "np.while_loop runs an iteration; np.linalg.solve and cho_solve are direct"
 local PROGRAMS = "np.optimize.minimize takes bounds, and no other constraints"
 local GLOBAL = "np.optimize finds local minima; np.vmap searches from many starts at once"
-local COSINES = "np.fft has transforms of exponentials; of 2 n mirrored elements they are those of cosines"
 
 --- By path why what SciPy, scikit-learn and their kin have is not here.
 local reasons = {
@@ -263,7 +262,6 @@ local reasons = {
     ["signal.ellip"] = DESIGNS, ["signal.bessel"] = DESIGNS, ["signal.firls"] = DESIGNS, ["signal.remez"] = DESIGNS,
     sparse = SPARSE, coo_matrix = SPARSE, csr_matrix = SPARSE,
     ["linalg.cg"] = ITERATIVE, ["linalg.gmres"] = ITERATIVE, ["linalg.bicgstab"] = ITERATIVE,
-    ["fft.dct"] = COSINES, ["fft.idct"] = COSINES, ["fft.dst"] = COSINES,
     ["optimize.linprog"] = PROGRAMS, ["optimize.milp"] = PROGRAMS, ["optimize.nnls"] = PROGRAMS,
     ["optimize.differential_evolution"] = GLOBAL, ["optimize.basinhopping"] = GLOBAL,
     ["optimize.dual_annealing"] = GLOBAL, ["optimize.shgo"] = GLOBAL, ["optimize.brute"] = GLOBAL,
