@@ -20,6 +20,7 @@
 --     mesh        np.mesh, shardings, np.shard_map, collectives
 --     nn          np.nn, np.optim, np.data
 --     signal      np.signal: filters, spectra, peaks
+--     image       np.image: filters, morphology, regions, warps, colors
 --     stats       np.stats: distributions and tests; np.metrics
 --     text        characters, regular expressions and tokenizers
 --     tables      np.table: named columns
@@ -146,7 +147,7 @@ for module, names in pairs {
     for name in names:gmatch "%S+" do functions[name] = "neap." .. module end
 end
 for name, module in pairs {
-    random = "arrays.random_stream", linalg = "arrays.linalg", fft = "arrays.fft", signal = "signal",
+    random = "arrays.random_stream", linalg = "arrays.linalg", fft = "arrays.fft", signal = "signal", image = "image",
     memory = "arrays.memory", optimize = "optimize", integrate = "integrate", interpolate = "interpolate",
     tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data", stats = "stats",
     metrics = "stats.metrics", io = "io", plot = "plot", profile = "inspect.profile",

@@ -6,6 +6,7 @@ local LONGER = "which array is longer is decided"
 local REACHES = "whether a last window reaches outside is decided"
 local WINDOWS = "the windows that divide an axis are tables of numbers"
 local FEW = "few elements have a formula of their own"
+local SIDES = "which sides of an image get elements is decided"
 local WEIGHTS = "which elements a place is made of is a table of numbers"
 
 return {
@@ -15,6 +16,8 @@ return {
     ["np.cross"] = "vectors of two and of three elements have other formulas",
     ["np.data.batches"] = "how many batches there are is a number",
     ["np.histogramdd"] = MANY,
+    ["np.image.convolve"] = SIDES,
+    ["np.image.correlate"] = SIDES,
     ["np.integrate.cumulative_simpson"] = "fewer than three samples are joined by a line, which is decided",
     ["np.integrate.simpson"] = "even and odd numbers of samples have other formulas",
     ["np.interpolate.akima"] = FEW,

@@ -266,7 +266,7 @@ local reasons = {
     ["optimize.differential_evolution"] = GLOBAL, ["optimize.basinhopping"] = GLOBAL,
     ["optimize.dual_annealing"] = GLOBAL, ["optimize.shgo"] = GLOBAL, ["optimize.brute"] = GLOBAL,
     stats = "np.mean, np.quantile, … and np.random",
-    ndimage = "np.nn.conv filters images, np.nn.max_pool takes the largest of windows",
+    ndimage = "np.image has SciPy's filters, regions and warps",
     train_test_split = "order = np.random.permutation(key, n) divides rows: x[order[{ {0, k} }]]",
     sklearn = "np.linalg, np.nn and np.optim are what models are made of",
 }

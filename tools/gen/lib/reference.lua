@@ -23,6 +23,7 @@ local FOLDERS = {
     interpolate = { "interpolate", "Splines and grids: np.interpolate" },
     mesh = { "mesh", "Meshes, shardings and collectives" }, nn = { "nn", "Neural networks: np.nn" },
     signal = { "signal", "Filters and spectra: np.signal" },
+    image = { "image", "Images: np.image" },
     stats = { "stats", "Statistics: np.stats and np.metrics" },
     tables = { "tables", "Tables: np.table" }, text = { "io", "Files: np.io" }, io = { "io", "Files: np.io" },
     plot = { "plot", "Pictures: np.plot" },
