@@ -407,6 +407,25 @@ local function test_csv_dates_and_gzip()
                  "'parse_dates' names .* day, n")
     check.raises(function() np.io.read_csv(path, { parse_dates = 1 }) end, "parse_dates")
     os.remove(zipped)
+-- ---- Sounds ---------------------------------------------------------------------------------------------------------
+
+local function test_sounds()
+    local sound = path .. ".wav"
+    repeated(count, function()
+        local dims, channels = { pick { 0, 1, 5, 16 } }, random(4) - 1
+        if channels > 0 then dims[2] = channels end
+        local x, rate = array(pick { "u8", "i16", "i32", "f32", "f64" }, dims), random(48000)
+        np.io.save_wav(sound, x, rate)
+        local read, found = np.io.load_wav(sound)
+        check.equal(found, rate)
+        same(read, channels == 1 and x:reshape(dims[1]) or x, "WAV")
+        if x.dtype == "i32" then
+            np.io.save_wav(sound, x, rate, { bits = 24 })
+            same((np.io.load_wav(sound)), channels == 1 and np.bitwise_and(x, -256):reshape(dims[1])
+                 or np.bitwise_and(x, -256), "WAV of 24 bits")
+        end
+    end)
+    os.remove(sound)
 end
 
 -- ---- The list -------------------------------------------------------------------------------------------------------
@@ -429,6 +448,7 @@ held("np.io.load_idx", EQUAL, { files = test_idx })
 held("np.io.save_tree np.io.load_tree", EQUAL, { files = test_trees })
 held("np.io.save_checkpoint np.io.load_checkpoint", EQUAL, { files = test_checkpoints })
 held("np.io.save_image np.io.load_image", EQUAL, { files = test_images })
+held("np.io.save_wav np.io.load_wav", EQUAL, { files = test_sounds })
 elsewhere("np.io.load_tokenizer tokenizer.encode tokenizer.encode_batch tokenizer.decode tokenizer.token tokenizer.id",
           "tests/golden/tokenizers_test.lua", "what the tokenizers package gives")
 elsewhere("np.io.load_json np.io.save_json np.io.from_json np.io.to_json np.io.null np.io.empty_object",

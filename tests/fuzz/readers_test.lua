@@ -106,6 +106,8 @@ add("", function(name) np.io.load_json(name) end, "tables.json")
 add("tokenizers/", tokenizer, "bert.json roberta.json llama3.json t5.json plain.json unigram.json")
 add("images/", np.io.load_image, "rgb.png la16.png interlaced.png transparent.png bits.png rgb.jpg progressive.jpg "
     .. "subsampled.jpg gray.jpg")
+add("wav/", function(name) array((np.io.load_wav(name))) end, "u8.wav i16.wav i24_stereo.wav f32.wav chunks.wav "
+    .. "extensible.wav")
 add("onnx/", network, "images.onnx series.onnx texts.onnx quantized.onnx functions.onnx")
 add("onnx/", function(name) np.io.load_onnx(name) end, "control.onnx external.onnx collecting.onnx "
     .. "growing.onnx branches.onnx")

@@ -3,7 +3,7 @@
     python tests/golden/make.py [name…]        names: ops integers views dynamic einsum index library
                                                expressions random gradients linalg conv optim
                                                 printing io rules statistics tables safetensors torch gguf
-                                                tokenizers images half complex fft complex_linalg
+                                                tokenizers images wav half complex fft complex_linalg
                                                 signal complex_more fields onnx
 
 Needs the packages of tests/requirements.txt. Each maker is a module make_NAME.py that says what it writes; making
@@ -17,7 +17,8 @@ sys.dont_write_bytecode = True
 
 NAMES = ["ops", "integers", "views", "dynamic", "einsum", "index", "library", "expressions", "random", "gradients",
          "linalg", "conv", "optim", "printing", "io", "rules", "statistics", "tables", "safetensors", "torch", "gguf",
-         "tokenizers", "images", "half", "complex", "fft", "complex_linalg", "signal", "complex_more", "fields", "onnx"]
+         "tokenizers", "images", "wav", "half", "complex", "fft", "complex_linalg", "signal", "complex_more", "fields",
+         "onnx"]
 
 
 def main(names):

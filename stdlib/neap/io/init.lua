@@ -253,6 +253,7 @@ end
 local others = { pt = "load_torch", pth = "load_torch", gguf = "load_gguf", safetensors = "load_safetensors",
                  json = "load_json", png = "load_image", jpg = "load_image", jpeg = "load_image", csv = "read_csv",
                  jsonl = "read_jsonl" }
+                 wav = "load_wav" }
 
 --- What a file is that np.io.load does not read.
 local function foreign(path, block)
@@ -445,7 +446,7 @@ for _, f in ipairs { swap_bytes, new_array, array_block, load_file, data_io.load
 -- Functions of other files, by name: the module that has each.
 local late = {
     save_checkpoint = "checkpoint", load_checkpoint = "checkpoint",
-    load_image = "image", save_image = "image",
+    load_image = "image", save_image = "image", load_wav = "wav", save_wav = "wav",
     save_safetensors = "safetensors", load_safetensors = "safetensors",
     load_json = "json", save_json = "json", from_json = "json", to_json = "json", null = "json", empty_object = "json",
     load_tokenizer = "text.tokenizer", load_torch = "torch", load_gguf = "gguf",
