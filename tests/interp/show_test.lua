@@ -53,6 +53,8 @@ check.test("strings, functions, tables, modules", function()
     local parts = "data  debug  effects  fft  integrate  interpolate  io  linalg  memory  metrics  nn  optim  "
         .. "optimize  plot  profile  random  signal  special  stats  tree  widgets"
         .. "optimize  plot  random  signal  sparse  special  stats  tree"
+    local parts = "data  debug  effects  fft  image  integrate  interpolate  io  linalg  memory  metrics  nn  optim  "
+        .. "optimize  plot  random  signal  special  stats  tree"
     check.equal(out:match "^> parts: ([^\n]*)", parts)
     check.ok(out:find "\nand %d+ more; Tab lists them, %?NAME tells of one\n> $", out)
     check.ok(select(2, out:gsub("\n", "")) < 10, out)
