@@ -168,6 +168,7 @@ of("np.signal.sosfilt", {
     refuses = {
         { "of shape {n, 6}", function() signal.sosfilt(np.ones { 2, 5 }, np.ones(3)) end },
         { "an a0 divides", function() signal.sosfilt(np.zeros { 2, 6 }, np.ones(3)) end },
+        { "zi", function() signal.sosfilt(np.ones { 1, 6 }, np.ones(3), { zi = "rest" }) end },
         { "for 1 sections", function() signal.sosfilt(np.ones { 1, 6 }, np.ones(3), { zi = np.ones { 2, 2 } }) end },
         { "the state zi has shape", function()
             signal.sosfilt(np.ones { 1, 6 }, np.ones(3), { zi = np.ones { 1, 3 } })

@@ -64,8 +64,8 @@ local function repeated(x, count, mask, f)
             return { x = new, changed = np.any(np.not_equal(new, state.x)) }
         end, { x = x, changed = np.array(true) }).x
     end
-    for _ = 1, count do x = turn(x) end
-    return x
+    if count == 1 then return turn(x) end
+    return np.fori_loop(0, count, function(_, now) return turn(now) end, x)
 end
 
 local function eroded(x, steps, count, border, mask)

@@ -12,6 +12,7 @@ local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
 local operands = require "neap.arrays.operands"
 local windows = require "neap.image.windows"
+local signals = require "neap.signal.signals"
 
 local np = core.np
 local raise, bad_argument, type = core.raise, core.bad_argument, type
@@ -110,7 +111,7 @@ function warps.affine_transform(x, matrix, given)
         raise("image." .. name, "argument 2 (matrix) must have the shape {%d, %d}, got %s", n, n,
               core.shape_text(matrix))
     end
-    local offset = np.astype(operands.beside("image." .. name, nil, o.offset == nil and 0 or o.offset, row), dtype)
+    local offset = signals.array("image." .. name, "offset", o.offset == nil and 0 or o.offset, dtype)
     if core.ndim(offset) > 0 and not shape.same(shape_of(offset), { n }) then
         raise("image." .. name, "option 'offset' must be a number or %d of them, got shape %s", n,
               core.shape_text(offset))

@@ -88,7 +88,7 @@ end
 local function state_of(name, zi, k, axis, dims, count, dtype)
     local all = core.copy_list(dims)
     all[1] = k
-    zi = np.astype(operands.beside("signal." .. name, nil, zi, core.dtypes[core.dtype_codes[dtype]]), dtype)
+    zi = signals.array("signal." .. name, "zi", zi, dtype)
     if core.ndim(zi) ~= #dims or not shape.same({ shape_of(zi)[axis + 1] }, { k }) then
         local expected = core.copy_list(dims)
         table.remove(expected, 1)
@@ -229,7 +229,7 @@ function filters.sosfilt(sos, x, given)
     local rows, back, axis, dims, m = in_rows(name, 2, x, o.axis)
     local states, zi = {}, o.zi
     if zi ~= nil then
-        zi = operands.beside("signal.sosfilt", nil, zi, core.dtype_of(x))
+        zi = signals.array("signal.sosfilt", "zi", zi, x.dtype)
         if core.ndim(zi) == 0 or shape_of(zi)[1] ~= #sections then
             raise("signal.sosfilt", "the states zi have shape %s, for %d sections", core.shape_text(zi), #sections)
         end

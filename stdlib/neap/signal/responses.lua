@@ -34,7 +34,7 @@ local function frequencies(name, o, part)
         local steps = last and not whole and math.max(n - 1, 1) or n
         w = create.iota(n, core.dtype_codes.f64) * ((whole and fs or fs / 2) / steps)
     else
-        w = np.astype(operands.beside("signal." .. name, nil, wanted, core.dtypes[core.dtype_codes.f64]), "f64")
+        w = signals.array("signal." .. name, "worN", wanted, "f64")
     end
     return np.astype(w, part), np.astype(w * (2 * math.pi / fs), part)
 end

@@ -3,6 +3,7 @@
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
+local operands = require "neap.arrays.operands"
 
 local np = core.np
 local raise, bad_argument = core.raise, core.bad_argument
@@ -87,6 +88,14 @@ function signals.positive(name, what, value, default)
         bad_argument("signal." .. name, nil, what, "a number above 0", value)
     end
     return value
+end
+
+--- An option of np.NAME that is an array, or stands for one, as an array of a dtype.
+function signals.array(name, what, value, dtype)
+    if not core.is_array(value) and type(value) ~= "table" and not core.is_number(core.plain(value)) then
+        bad_argument(name, nil, what, "an array, a number or a table of numbers", value)
+    end
+    return np.astype(operands.beside(name, nil, value, core.dtypes[core.dtype_codes[dtype]]), dtype)
 end
 
 --- x with `more` elements at both ends of the last axis, as the option `what` of np.signal.name says.

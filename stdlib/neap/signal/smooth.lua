@@ -14,26 +14,26 @@ local smooth = {}
 
 -- ---- Polynomials that fit a window ----------------------------------------------------------------------------------
 
--- The polynomial of degree d that fits the points y[0], …, y[n - 1] best is the sum over the orthogonal polynomials p
--- of these points (Gram's) of p (p · y) / (p · p). So a value of the polynomial, or of a derivative, is a sum of y's
+-- The polynomial of degree d that fits the points y[0], …, y[n - 1] best is the sum over the orthonormal polynomials p
+-- of these points (Gram's) of p (p · y). So a value of the polynomial, or of a derivative, is a sum of y's
 -- elements with weights that do not depend on y. P. A. Gorry, Analytical Chemistry 62, 570 (1990).
 
---- Values and derivatives of Gram's polynomials at place t of a window of n points, centred: rows[degree][order].
+--- Values and derivatives of Gram's polynomials at place t of a window of n points, centred: rows[degree][order]. With
+-- g[k]² = k² (n² - k²) / (16 k² - 4), g[k] p[k] = t p[k - 1] - g[k - 1] p[k - 2].
 local function gram(n, degree, order, t)
-    local rows = {}
+    local rows, before = {}, 0
     for k = 0, degree do
-        local row, last, before = {}, rows[k - 1], rows[k - 2]
-        -- p[k] = t p[k - 1] - c p[k - 2], with c = (k - 1)² (n² - (k - 1)²) / (4 (2 k - 1)(2 k - 3)), on t's own scale
-        local m = k - 1
-        local c = k > 1 and m * m * (n * n - m * m) / (4 * (4 * m * m - 1)) or 0
+        local row, last, older = {}, rows[k - 1], rows[k - 2]
+        local g = math.sqrt(k * k * (n * n - k * k) / (16 * k * k - 4))
         for s = 0, order do
             if k == 0 then
-                row[s] = s == 0 and 1 or 0
+                row[s] = s == 0 and 1 / math.sqrt(n) or 0
             else
-                row[s] = t * last[s] + (s > 0 and s * last[s - 1] or 0) - (before and c * before[s] or 0)
+                local slope = s > 0 and s * last[s - 1] or 0
+                row[s] = (t * last[s] + slope - (older and before * older[s] or 0)) / g
             end
         end
-        rows[k] = row
+        rows[k], before = row, g
     end
     return rows
 end
@@ -41,17 +41,13 @@ end
 --- The weights of the points of a window for the derivative `order` of the polynomial at each place of a list: a list
 -- of lists.
 local function weights(n, degree, order, places, delta)
-    local values, norms, result = {}, {}, {}
+    local values, result = {}, {}
     for j = 0, n - 1 do values[j] = gram(n, degree, 0, j - (n - 1) / 2) end
-    for k = 0, degree do
-        norms[k] = 0
-        for j = 0, n - 1 do norms[k] = norms[k] + values[j][k][0] ^ 2 end
-    end
     for i, place in ipairs(places) do
         local at, row = gram(n, degree, order, place - (n - 1) / 2), {}
         for j = 0, n - 1 do
             local sum = 0
-            for k = 0, degree do sum = sum + values[j][k][0] * at[k][order] / norms[k] end
+            for k = 0, degree do sum = sum + values[j][k][0] * at[k][order] end
             row[j + 1] = sum / delta ^ order
         end
         result[i] = row
@@ -82,8 +78,8 @@ end
 --- mode: the ends: "interp" the polynomials of the first and the last window; else the signal goes on as
 -- "mirror", "nearest", "wrap" or "constant"
 --- cval: the elements beyond the ends with "constant"
---- > np.signal.savgol_filter(np.array{0, 1, 4, 9, 16}, 3, 2)
--- [ 0.  1.  4.  9. 16.]
+--- > np.round(np.signal.savgol_filter(np.array{1, 2, 5, 10, 17}, 3, 2), 4)
+-- [ 1.  2.  5. 10. 17.]
 --- > np.round(np.signal.savgol_filter(np.array{0, 0, 1, 0, 0}, 3, 1), 4)
 -- [-0.1667  0.3333  0.3333  0.3333 -0.1667]
 function smooth.savgol_filter(x, window_length, polyorder, given)
