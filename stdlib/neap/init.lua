@@ -28,7 +28,6 @@
 --     io          np.io: arrays, tables and checkpoints in files
 --     plot        np.plot: charts, drawn by gnuplot
 --     inspect     np.explain, np.profile, np.breakpoint, np.debug, np.help, pictures of shardings
---     inspect     np.explain, np.breakpoint, np.debug, np.help, pictures of shardings
 --     interact    np.interact and its controls, np.widgets
 local globals = require "neap.core.globals"
 setfenv(1, globals.own)
@@ -149,11 +148,9 @@ end
 for name, module in pairs {
     random = "arrays.random_stream", linalg = "arrays.linalg", fft = "arrays.fft", signal = "signal", image = "image",
     memory = "arrays.memory", optimize = "optimize", integrate = "integrate", interpolate = "interpolate",
-    tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data", stats = "stats",
-    metrics = "stats.metrics", io = "io", plot = "plot", profile = "inspect.profile",
-    metrics = "stats.metrics", io = "io", plot = "plot", widgets = "interact.widgets",
     sparse = "sparse", tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data",
-    stats = "stats", metrics = "stats.metrics", io = "io", plot = "plot",
+    stats = "stats", metrics = "stats.metrics", io = "io", plot = "plot", profile = "inspect.profile",
+    widgets = "interact.widgets",
 } do
     parts[name] = "neap." .. module
 end

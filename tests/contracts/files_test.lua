@@ -407,6 +407,8 @@ local function test_csv_dates_and_gzip()
                  "'parse_dates' names .* day, n")
     check.raises(function() np.io.read_csv(path, { parse_dates = 1 }) end, "parse_dates")
     os.remove(zipped)
+end
+
 -- ---- Sounds ---------------------------------------------------------------------------------------------------------
 
 local function test_sounds()

@@ -245,23 +245,15 @@ function aliases.anywhere(name)
     return first and aliases.functions[first] or option and (option:find " " and option or "the option " .. option)
 end
 
-local FILTERS = "np.signal has windows and spectra; np.convolve filters with given coefficients"
 local SPARSE = "np.sparse.csr_array, csc_array and coo_array are sparse arrays"
 local DESIGNS = "np.signal.butter, cheby1, cheby2 and firwin make filters"
-local SPARSE = "there are no sparse arrays; np.segment_sum and x:at{…}:add add at indices"
-local ITERATIVE = "np.while_loop runs an iteration; np.linalg.solve and cho_solve are direct"
 local PROGRAMS = "np.optimize.minimize takes bounds, and no other constraints"
 local GLOBAL = "np.optimize finds local minima; np.vmap searches from many starts at once"
 
 --- By path why what SciPy, scikit-learn and their kin have is not here.
 local reasons = {
-    ["signal.butter"] = FILTERS, ["signal.cheby1"] = FILTERS, ["signal.firwin"] = FILTERS,
-    ["signal.lfilter"] = FILTERS, ["signal.filtfilt"] = FILTERS, ["signal.sosfilt"] = FILTERS,
-    ["signal.savgol_filter"] = FILTERS, ["signal.find_peaks"] = "x[{ {1, -1} }] compares with its neighbours",
     coo_matrix = SPARSE, csr_matrix = SPARSE, csc_matrix = SPARSE,
     ["signal.ellip"] = DESIGNS, ["signal.bessel"] = DESIGNS, ["signal.firls"] = DESIGNS, ["signal.remez"] = DESIGNS,
-    sparse = SPARSE, coo_matrix = SPARSE, csr_matrix = SPARSE,
-    ["linalg.cg"] = ITERATIVE, ["linalg.gmres"] = ITERATIVE, ["linalg.bicgstab"] = ITERATIVE,
     ["optimize.linprog"] = PROGRAMS, ["optimize.milp"] = PROGRAMS, ["optimize.nnls"] = PROGRAMS,
     ["optimize.differential_evolution"] = GLOBAL, ["optimize.basinhopping"] = GLOBAL,
     ["optimize.dual_annealing"] = GLOBAL, ["optimize.shgo"] = GLOBAL, ["optimize.brute"] = GLOBAL,

@@ -252,8 +252,7 @@ end
 -- Functions that read files of other formats, by the end of their names.
 local others = { pt = "load_torch", pth = "load_torch", gguf = "load_gguf", safetensors = "load_safetensors",
                  json = "load_json", png = "load_image", jpg = "load_image", jpeg = "load_image", csv = "read_csv",
-                 jsonl = "read_jsonl" }
-                 wav = "load_wav" }
+                 jsonl = "read_jsonl", wav = "load_wav" }
 
 --- What a file is that np.io.load does not read.
 local function foreign(path, block)
