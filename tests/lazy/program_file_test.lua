@@ -70,6 +70,10 @@ end
 -- One call that records it, for each op that is neither a map nor a reduction.
 local function key_of(x) return np.random.fold_in(np.random.key(3), x[0][0]:astype("u32")) end
 local rows = np.array({ 2, 0 }, { dtype = "i32" })
+--- A sparse matrix of 3 × 3 with the elements of a row of x.
+local function sparse(x)
+    return np.sparse.csr_array { data = x[0] + 2, indices = { 0, 1, 2 }, indptr = { 0, 1, 2, 3 }, shape = { 3, 3 } }
+end
 local function image(x) return x:reshape(1, 3, 3, 1) end
 local square = np.array { { 4, 1, 0 }, { 1, 3, 1 }, { 0, 1, 2 } }
 local cases = {
@@ -93,6 +97,9 @@ local cases = {
     places = function(x) return x + np.nonzero(np.array { 1, 1, 0, 1 }) end,
     searchsorted = function(x) return np.searchsorted(x[0], x), np.searchsorted(x[0], x, { side = "right" }) end,
     sort = function(x) return np.sort(x, { axis = 0 }) end,
+    sparse_product = function(x) return sparse(x):dot(x), sparse(x).T:dot(x) end,
+    sparse_sample = function(x) return np.grad(function(y) return (sparse(y):dot(x) ^ 2):sum() end)(x) end,
+    sparse_triangular = function(x) return np.sparse.spsolve_triangular(sparse(x), x) end,
     broadcast_to = function(x) return np.broadcast_to(x, { 2, 3, 3 }) + 1 end,
     call = function(x) return np.checkpoint(function(a) return np.sin(a) * a end)(x) end,
     cholesky = function(x) return np.linalg.cholesky(x) end,
