@@ -73,8 +73,10 @@ typedef struct sparse_loops {
             T *restrict out = (T *)p->out + row * p->k;                                                                \
             memset(out, 0, (size_t)p->k * sizeof *out);                                                                \
             for (row_range(p, row, &e, &end); e < end; e++) {                                                          \
+                if (!INSIDE(p->indices[e]))                                                                            \
+                    continue;                                                                                          \
                 const T *from = x + p->indices[e] * p->k;                                                              \
-                for (int64_t j = 0; INSIDE(p->indices[e]) && j < p->k; j++)                                            \
+                for (int64_t j = 0; j < p->k; j++)                                                                     \
                     out[j] = (T)((W)out[j] + (W)data[e] * (W)from[j]);                                                 \
             }                                                                                                          \
         }                                                                                                              \
@@ -85,8 +87,10 @@ typedef struct sparse_loops {
             memset((T *)p->out + row * p->k + p->from, 0, (size_t)(p->to - p->from) * sizeof(T));                      \
         for (int64_t row = p->first, e, end; row < p->last; row++)                                                     \
             for (row_range(p, row, &e, &end); e < end; e++) {                                                          \
+                if (!INSIDE(p->indices[e]))                                                                            \
+                    continue;                                                                                          \
                 T *restrict out = (T *)p->out + p->indices[e] * p->k;                                                  \
-                for (int64_t j = p->from; INSIDE(p->indices[e]) && j < p->to; j++)                                     \
+                for (int64_t j = p->from; j < p->to; j++)                                                              \
                     out[j] = (T)((W)out[j] + (W)data[e] * (W)x[row * p->k + j]);                                       \
             }                                                                                                          \
     }                                                                                                                  \
@@ -94,9 +98,11 @@ typedef struct sparse_loops {
         T *out = p->out;                                                                                               \
         for (int64_t row = p->first, e, end; row < p->last; row++)                                                     \
             for (row_range(p, row, &e, &end); e < end; e++) {                                                          \
+                if (!INSIDE(p->indices[e]))                                                                            \
+                    continue;                                                                                          \
                 const T *left = (const T *)p->a + row * p->k, *right = (const T *)p->b + p->indices[e] * p->k;         \
                 W sum = 0;                                                                                             \
-                for (int64_t j = 0; INSIDE(p->indices[e]) && j < p->k; j++)                                            \
+                for (int64_t j = 0; j < p->k; j++)                                                                     \
                     sum += (W)left[j] * (W)right[j];                                                                   \
                 out[e] = (T)sum;                                                                                       \
             }                                                                                                          \
@@ -122,19 +128,21 @@ SPARSE_LOOPS(c128, neap_c128, neap_c128)
             T diagonal = 0, *own = (T *)p->out + row * p->k;                                                           \
             for (row_range(p, row, &e, &end); e < end; e++) {                                                          \
                 const int64_t column = p->indices[e];                                                                  \
-                const T *other = (const T *)p->out + column * p->k;                                                    \
-                const bool inside = INSIDE(p->indices[e]) && (p->lower ? column < row : column > row);                 \
                 diagonal += column == row ? data[e] : 0;                                                               \
-                for (int64_t j = p->from; inside && !p->transposed && j < p->to; j++)                                  \
+                if (p->transposed || !INSIDE(column) || !(p->lower ? column < row : column > row))                     \
+                    continue;                                                                                          \
+                const T *other = (const T *)p->out + column * p->k;                                                    \
+                for (int64_t j = p->from; j < p->to; j++)                                                              \
                     own[j] -= data[e] * other[j];                                                                      \
             }                                                                                                          \
             for (int64_t j = p->from; !p->unit && j < p->to; j++)                                                      \
                 own[j] /= diagonal;                                                                                    \
             for (row_range(p, row, &e, &end); p->transposed && e < end; e++) {                                         \
                 const int64_t column = p->indices[e];                                                                  \
+                if (!INSIDE(column) || !(p->lower ? column < row : column > row))                                      \
+                    continue;                                                                                          \
                 T *other = (T *)p->out + column * p->k;                                                                \
-                const bool inside = INSIDE(p->indices[e]) && (p->lower ? column < row : column > row);                 \
-                for (int64_t j = p->from; inside && j < p->to; j++)                                                    \
+                for (int64_t j = p->from; j < p->to; j++)                                                              \
                     other[j] -= data[e] * own[j];                                                                      \
             }                                                                                                          \
         }                                                                                                              \
@@ -252,14 +260,16 @@ static int solve_call(const lazy_call *call, const neap_run *run) {
     work.whole.lower = call->attrs[0] != 0;
     work.whole.transposed = call->attrs[1] != 0;
     work.whole.unit = call->attrs[2] != 0;
-    memcpy(call->out->data, b->data, (size_t)b->size * (size_t)neap_dtype_bytes(b->dtype));
+    if (b->size > 0)
+        memcpy(call->out->data, b->data, (size_t)b->size * (size_t)neap_dtype_bytes(b->dtype));
     return sparse_run(call, &work, run);
 }
 
 static int sample_call(const lazy_call *call, const neap_run *run) {
     sparse_work work = {.loop = loops_of(call->out->dtype)->sample, .whole_matrix = !starts_rise(&call->in[3])};
     work.whole.n = extent(&call->in[1], 1);
-    memset(call->out->data, 0, (size_t)call->out->size * (size_t)neap_dtype_bytes(call->out->dtype));
+    if (call->out->size > 0)
+        memset(call->out->data, 0, (size_t)call->out->size * (size_t)neap_dtype_bytes(call->out->dtype));
     return sparse_run(call, &work, run);
 }
 
