@@ -88,10 +88,9 @@ check.test("blocks of an ordinary array have memory of their own", function()
     end
     local before = live()
     local x = numbers(256, 512):wait() -- 512 KiB
-    for _, lay in ipairs { function() return np.device_put(x, mesh, P "i") end,
-                           function() return np.reshard(x, np.NamedSharding(mesh, P(nil, "i"))) end } do
-        local block = lay():wait():addressable_shards()[2].data:wait()
-        lay = nil
+    for _, laid in ipairs { function() return np.device_put(x, mesh, P "i") end,
+                            function() return np.reshard(x, np.NamedSharding(mesh, P(nil, "i"))) end } do
+        local block = laid():wait():addressable_shards()[2].data:wait()
         collectgarbage()
         local bytes = live() - before
         check.equal(bytes <= 2 ^ 19 + 2 ^ 17 + 4096, true, ("x and a block of 128 KiB: %d bytes"):format(bytes))
