@@ -9,9 +9,6 @@ local P = np.P
 local mesh = np.mesh({ #np.devices() }, { "data" })
 
 local slope = np.jit(np.shard_map(function(w, x, y)
-    local loss, gradient = np.value_and_grad(function(v)
-        return ((x:matmul(v) - y) ^ 2):sum()
-    end)(w)
     local loss, gradient = np.value_and_grad(function(v) return ((x:matmul(v) - y) ^ 2):sum() end)(w)
     return np.psum(loss, "data"), gradient -- which is summed over what shares w
 end, { mesh = mesh, in_specs = { P(), P "data", P "data" }, out_specs = { P(), P() } }))

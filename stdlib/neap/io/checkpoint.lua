@@ -193,8 +193,6 @@ local function merge_parts(folder, tag, own)
         if not files.size(part) then
             wrong("process %d has written, and nothing of it is in '%s' of process 0: all hosts have to share the "
                   .. "folder", process, folder)
-            wrong("process %d has written, and nothing of it is in '%s' of process 0: all hosts have to share "
-                  .. "the folder", process, folder)
         end
         local other = manifest.read_json(part)
         listed[process + 1] = other.file

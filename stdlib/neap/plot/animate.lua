@@ -130,7 +130,7 @@ local function animate(f, frames, options)
         list[#list + 1] = self.pictures[k].figure
     end
     self.width, self.height = check_sizes(self.pictures, self.dpi)
-    script.align(list)
+    script.align(list, self.dpi)
     animations = animations + 1
     self.number = 8000 + animations
     return setmetatable(self, Animation)

@@ -211,13 +211,20 @@ local function measure(axes, size)
     return box, read
 end
 
---- Makes the axes of several figures alike: axes at the same place cover the union of ranges.
-function script.align(list)
+--- The size of each of a figure's axes, and the scale of lines and letters, where the figure has so many pixels.
+local function size_of_axes(figure, width, height, scale)
+    return { width = math.ceil(width / figure.columns), height = math.ceil(height / figure.rows), scale = scale }
+end
+
+--- Makes the axes of several figures alike: axes at the same place cover the union of ranges. dpi: as of
+-- figures.pixels.
+function script.align(list, dpi)
     local common = {}
     for _, figure in ipairs(list) do
+        local size = size_of_axes(figure, figures.pixels(figure, dpi))
         for k, axes in ipairs(figure.axes) do
             common[k] = common[k] or { x = {}, y = {}, z = {}, colors = {} }
-            local box = measure(axes)
+            local box = measure(axes, size)
             for which, range in pairs(common[k]) do ranges.widen(range, box[which]) end
         end
     end
@@ -229,7 +236,6 @@ function script.align(list)
     end
 end
 
---- What axes and their twin, if there is one, read and cover; their x is one.
 --- What axes and their twin, if there is one, read and cover; their x is one. { both, boxes, reads }.
 local function measure_both(both, size)
     local boxes, reads = {}, {}
@@ -476,7 +482,7 @@ function script.of(figure, width, height, scale, change)
         local title = figure.title_text and " title " .. beside(figure.title_text, 14, width, view) or ""
         out(("set multiplot layout %d,%d rowsfirst%s\n"):format(figure.rows, figure.columns, title))
     end
-    local size = { width = math.ceil(width / figure.columns), height = math.ceil(height / figure.rows), scale = scale }
+    local size = size_of_axes(figure, width, height, scale)
     local list_of_axes = measure_all(figure, nil, size)
     for k = 1, figure.rows * figure.columns do
         local place = figure.share and share.margins(figure, k, width / scale, height / scale) or ""
