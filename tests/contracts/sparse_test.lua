@@ -52,7 +52,7 @@ local REFUSES = {
         bad("'data' and 'indices' must be of one length, got 2 and 1",
             { data = { 1, 2 }, indices = { 0 }, indptr = { 0, 1 }, shape = { 1, 3 } }),
         bad("has no field 'indptr'", { data = { 1 }, indices = { 0 }, shape = { 1, 3 } }),
-        bad("has a field 'row'", { data = { 1 }, row = { 0 }, col = { 0 }, shape = { 1, 3 } }),
+        bad("has a field 'col'", { data = { 1 }, row = { 0 }, col = { 0 }, shape = { 1, 3 } }),
         bad("field 'indices' must be integers, got dtype f32",
             { data = { 1 }, indices = np.ones { 1 }, indptr = { 0, 1 }, shape = { 1, 3 } }),
         bad("option 'shape' must be a table of two integers", { data = { 1 }, indices = { 0 }, indptr = { 0, 1 },

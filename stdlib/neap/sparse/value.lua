@@ -253,11 +253,13 @@ end
 function value.of_parts(name, format, given, dtype)
     local known = { shape = true }
     for _, key in ipairs(PARTS[format]) do known[key] = true end
+    local other -- the first unknown field, whatever the order of pairs is
     for key in pairs(given) do
-        if not known[key] then
-            raise(name, "the table has a field '%s'; its fields are %s and shape", tostring(key),
-                  table.concat(PARTS[format], ", "))
-        end
+        if not known[key] and (not other or tostring(key) < other) then other = tostring(key) end
+    end
+    if other then
+        raise(name, "the table has a field '%s'; its fields are %s and shape", other,
+              table.concat(PARTS[format], ", "))
     end
     local data = elements(name, given.data, dtype)
     local first, second = places(name, PARTS[format][2], given[PARTS[format][2]]),
