@@ -90,8 +90,8 @@ local MISTAKES = {
       .. "models keep no mode, and np.nn.Dropout drops where it gets a key" },
     { "y = np.tree_map(f, {x})", "np has no 'tree_map'; here it is np.tree.map(f, tree)" },
     { "y = np.jit(f, {static_argnums=0})",
-      "np.jit: unknown option 'static_argnums' (options: device, donate, keep, sizes, static); "
-      .. "static, whose positions count from 1" },
+      "np.jit: unknown option 'static_argnums' (options: device, donate, in_shardings, keep, out_shardings, "
+      .. "sizes, static); static, whose positions count from 1" },
     { "print(x[undefinedname])", "array index: the index is nil ('undefinedname' has no value: is it misspelt?)",
       prompt = "the variable 'undefinedname' has no value" },
     { "print(x[np.array{0,2}])",
