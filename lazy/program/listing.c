@@ -5,10 +5,13 @@
  */
 #include "lazy/program/listing.h"
 
+#include "lazy/program/print.h"
+
 typedef struct listing {
     const neap_program *program;
     lazy_items *out;
-    int64_t next; /* the first effect that is not in the list */
+    int64_t next;     /* the first effect that is not in the list */
+    lazy_nodes mixed; /* see is_mixed */
 } listing;
 
 static const uint32_t LISTED =
@@ -58,6 +61,14 @@ static int take_node(listing *l, neap_node *node) {
     return take_prints(l);
 }
 
+/* Is it a constructor made of another one that was computed since, and is data now? */
+static bool is_mixed(const neap_node *node) {
+    bool mixed = false;
+    for (int k = 0; k < node->nin && !mixed; k++)
+        mixed = !program_is_constructed(node->in[k]) && !program_is_literal(node->in[k]);
+    return mixed && program_is_constructed(node) && !(node->flags & LAZY_ABSTRACT);
+}
+
 /* Appends a node behind what it is made of. */
 static int take_from(listing *l, neap_node *root) {
     neap_ctx *ctx = l->program->ctx;
@@ -76,23 +87,47 @@ static int take_from(listing *l, neap_node *root) {
         neap_node *node = ctx->walk.stack.at[ctx->walk.stack.n - 1];
         if (program_is_constructed(node) && node->index < node->nin)
             next = node->in[node->index++];
+        else if (is_mixed(node) && (status = lazy_push(&l->mixed, node)) != 0)
+            break;
         else
             status = take_node(l, ctx->walk.stack.at[--ctx->walk.stack.n]);
     }
     return status;
 }
 
-int program_list(const neap_program *program, lazy_items *out) {
-    listing l = {.program = program, .out = out};
+static int list_all(listing *l) {
+    const neap_program *program = l->program;
     uint32_t epoch = ++program->ctx->walk.epoch;
     for (int64_t k = 0; k < program->inputs.n; k++) {
         program->inputs.at[k]->mark = epoch;
         program->inputs.at[k]->index = LISTED;
     }
-    int status = take_prints(&l);
+    int status = take_prints(l);
     for (int64_t k = 0; k < program->nodes.n && status == 0; k++)
-        status = take_from(&l, program->nodes.at[k]);
-    if (status == 0 && l.next < program->effects.n)
+        status = take_from(l, program->nodes.at[k]);
+    if (status == 0 && l->next < program->effects.n)
         return neap_error(NEAP_E_INTERNAL, "an effect of the program does not come in its order");
+    return status;
+}
+
+/* Computes what is mixed: nobody could tell from the list that it may be computed anywhere. */
+static int compute_mixed(const listing *l) {
+    for (int64_t k = 0; k < l->mixed.n; k++)
+        l->mixed.at[k]->flags &= (uint8_t)~LAZY_CONSTRUCTED;
+    return plan_flush_roots(l->program->ctx, (int)l->mixed.n, l->mixed.at);
+}
+
+int program_list(const neap_program *program, lazy_items *out) {
+    listing l = {.program = program, .out = out};
+    bool again = true;
+    int status = 0;
+    while (again && status == 0) {
+        out->n = l.next = l.mixed.n = 0;
+        status = list_all(&l);
+        again = l.mixed.n > 0;
+        if (status == 0 && again)
+            status = compute_mixed(&l);
+    }
+    lazy_vector_free(&l.mixed);
     return status;
 }

@@ -208,6 +208,36 @@ check.test("dtypes, sizes of 0, numbers, weak numbers, captures, constructors", 
     same(function(x) return x + 9007199254740992, x - 3 end, programs.leaf("i64", 5, { 3 }))
 end)
 
+check.test("constructors of which a part was computed before, inside or since", function()
+    local function part() return np.take(np.ones { 3 }, np.argsort(np.arange(3))) end
+    local outside = np.arange(3) * 2
+    local over, wide = outside + 1, np.broadcast_to(np.reshape(outside, 3, 1), { 3, 4 })
+    outside:wait()
+    local functions = {
+        function(x) return x * over end,
+        function(x) return x * np.sum(wide, { axis = 1 }) end,
+        function(x)
+            local o = part()
+            return x * np.reshape(o, 3, 1) * o:sum():item()
+        end,
+        function(x) return x + np.reshape(outside, 1, 3), np.sqrt(over), part() end,
+    }
+    local later = np.linspace(0, 1, 3)
+    local half = later / 2
+    functions[5] = function(x) return x * half, half + 1 end
+    for k, f in ipairs(functions) do
+        local program = np.trace(f)(np.ones { 3 })
+        if k == 5 then later:wait() end
+        local loaded = reload(program)
+        np.debug.verify(program)
+        for i = 1, 2 do
+            local x = np.arange(3) / i
+            check.equal(bits(loaded(x)), bits(f(x)), "function " .. k)
+            check.equal(bits(program(x)), bits(f(x)), "function " .. k)
+        end
+    end
+end)
+
 check.test("a number that meets integers is still checked at each call", function()
     local loaded = reload(np.trace(function(x, k) return x * k end)(np.arange(3), 2))
     check.equal(loaded(np.arange(3), 4):totable(), { 0, 4, 8 })
