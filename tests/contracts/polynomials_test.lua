@@ -128,6 +128,10 @@ of("np.polyfit", {
     divided = "scaled 1e-4",
     special = false,
     without = { special = "NumPy refuses what is not finite" },
+    refuses = {
+        { "option 'w' must be an array or a number",
+          function() np.polyfit(np.arange(4), np.arange(4), 1, { w = "x" }) end },
+    },
 })
 
 finish()

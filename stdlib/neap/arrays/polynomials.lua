@@ -267,7 +267,7 @@ np.polyfit = function(x, y, degree, given)
     end
     local a = np.vander(x, degree + 1)
     if o.w ~= nil then
-        local w = operands.beside("polyfit", nil, o.w, core.dtype_of(y))
+        local w = operands.beside("polyfit", "option 'w'", o.w, core.dtype_of(y))
         if half then w = np.astype(w, "f32") end
         if not shape.same(shape_of(w), { n }) then
             raise("polyfit", "option 'w' must have shape (%d,), got %s", n, core.shape_text(w))

@@ -122,12 +122,13 @@ local function coerce_rare(name, position, value, inputs, how)
     local is_sparse = type(meta) == "table" and meta.__tree
     local hint = is_data and "; np.array makes one from a table" or is_sparse
         and "; A:toarray() makes a dense one, and A:dot(x) and A * x take dense arrays" or ""
-    raise(name, "argument %d must be an array or a number, got %s%s", position, core.describe(value), hint)
+    local what = type(position) == "number" and "argument " .. position or position
+    raise(name, "%s must be an array or a number, got %s%s", what, core.describe(value), hint)
 end
 
---- Argument `position` of np.name as an array: numbers become weak, booleans bool, 64-bit integers i64 or u64. Of a
--- function whose arguments tell each other's sizes, `inputs` has them all, for parameters with open sizes (nn/open.lua,
--- which says what `how` is).
+--- Argument `position` of np.name as an array: numbers become weak, booleans bool, 64-bit integers i64 or u64.
+-- `position` is a number, or the name of another place: "option 'w'". Of a function whose arguments tell each other's
+-- sizes, `inputs` has them all, for parameters with open sizes (nn/open.lua, which says what `how` is).
 function core.coerce(name, position, value, inputs, how)
     if is_array(value) then return value end
     if type(value) == "number" then return (core.number(value)) end

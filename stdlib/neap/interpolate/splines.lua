@@ -84,7 +84,7 @@ local function condition(name, given, points)
         bad_argument(name, nil, "bc_type", '"not-a-knot", "natural", "clamped", "periodic", or a pair of conditions, '
                      .. 'names or {order, derivative}', given)
     end
-    local value = operands.beside(name, nil, given[2], core.dtype_of(points.y))
+    local value = operands.beside(name, "the derivative in option 'bc_type'", given[2], core.dtype_of(points.y))
     if not shape.same(shape_of(value), points.dims) and core.ndim(value) > 0 then
         raise(name, "the derivative in option 'bc_type' has shape %s, the values have %s", core.shape_text(value),
               core.shape_text(reshape(cut(points.y, 0, 0, 1), points.dims)))

@@ -95,7 +95,8 @@ function signals.array(name, what, value, dtype)
     if not core.is_array(value) and type(value) ~= "table" and not core.is_number(core.plain(value)) then
         bad_argument(name, nil, what, "an array, a number or a table of numbers", value)
     end
-    return np.astype(operands.beside(name, nil, value, core.dtypes[core.dtype_codes[dtype]]), dtype)
+    local met = core.dtypes[core.dtype_codes[dtype]]
+    return np.astype(operands.beside(name, ("option '%s'"):format(what), value, met), dtype)
 end
 
 --- x with `more` elements at both ends of the last axis, as the option `what` of np.signal.name says.
