@@ -89,7 +89,7 @@ function input.install()
         return status
     end
     jit.off(os.execute)
-    core.keyboard = require "neap.interp.keyboard"
+    function core.keyboard() return require "neap.interp.keyboard" end
 end
 
 for _, f in ipairs { wait_until, waiting, lines } do jit.off(f, true) end

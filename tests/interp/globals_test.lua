@@ -27,13 +27,16 @@ local tree = ("LUA_PATH='%s/lua/?.lua;%s/lua/?/init.lua'"):format(build, build)
 
 -- In stock luajit the failed op's line is told in scripts alone.
 local OTHER_IN_LUAJIT = { ["np.debug.fail"] = true }
+-- Where there is neither a notebook nor a terminal, it says so on stderr.
+local NEEDS_A_USER = { ["np.interact"] = true }
 
 --- Runs the examples where each name has a value of a kind. The script that does it finds its own names where the
 -- library has them, as methods of strings are rewritten for it.
 local function run_ruined(kind, program)
     local entries = {}
     for _, entry in ipairs(help.entries) do
-        if not (program and OTHER_IN_LUAJIT[entry.names[1]]) then entries[#entries + 1] = entry end
+        local name = entry.names[1]
+        if not (program and OTHER_IN_LUAJIT[name] or NEEDS_A_USER[name]) then entries[#entries + 1] = entry end
     end
     local around = [[
         np = np or require "neap"

@@ -14,6 +14,7 @@ local console = require "neap.effects.console"
 
 local np = core.np
 local keys = {}
+local keyboard -- neap.interp.keyboard, once it is needed: only the executable has one
 
 local BAR = 24 -- columns of a slider
 local LARGE = 10 -- steps of the keys for pages
@@ -184,25 +185,25 @@ end
 
 --- Draws the controls again, and leaves the output as it is.
 local function draw_head(front)
-    core.keyboard.write(SAVE .. head(front) .. BACK)
+    keyboard.write(SAVE .. head(front) .. BACK)
 end
 
 --- Draws the controls, and calls the function below.
 local function run(front)
     local terminal = package.loaded["neap.plot.terminal"]
     local pictures = terminal and terminal.graphics() == "kitty" and NO_PICTURES or ""
-    core.keyboard.write(BEGIN .. pictures .. head(front) .. REST)
+    keyboard.write(BEGIN .. pictures .. head(front) .. REST)
     local before = core.show_figure
     core.show_figure = function(figure) require("neap.plot.show").at_terminal("plot.show", figure) end
     core.rows_taken = #front.view.keys + 1
-    local ok, text = core.keyboard.try(front.view.show, front.view)
+    local ok, text = keyboard.try(front.view.show, front.view)
     core.show_figure, core.rows_taken = before, nil
     if not ok then
         front.view.show_rest(false)
         print(text)
         np.effects_barrier()
     end
-    core.keyboard.write(END)
+    keyboard.write(END)
 end
 
 -- ---- The interaction ------------------------------------------------------------------------------------------------
@@ -243,7 +244,7 @@ local function attend(front)
     while true do
         local due, wait = play(front)
         if due then wait = 0 elseif rest ~= "" then wait = ESCAPE_S end
-        local bytes, again = core.keyboard.read(wait)
+        local bytes, again = keyboard.read(wait)
         if not bytes then return end
         local list, left = read_keys(rest .. bytes, bytes == "")
         rest = left
@@ -256,15 +257,16 @@ end
 --- Lets the user change the values of a view (neap.interact); returns when that has ended, with a front that is at its
 -- end; nil: there is no terminal.
 function keys.open(view)
-    if core.display or os.getenv "TERM" == "dumb" or not core.keyboard.open(END .. SHOW) then return nil end
+    keyboard = core.keyboard()
+    if core.display or os.getenv "TERM" == "dumb" or not keyboard.open(END .. SHOW) then return nil end
     local front = { view = view, at = 1 }
     local _, rows = console.window(1)
     local ok, problem = pcall(function()
-        core.keyboard.write(("\n"):rep(math.max(rows, 1)))
+        keyboard.write(("\n"):rep(math.max(rows, 1)))
         run(front)
         attend(front)
     end)
-    core.keyboard.close()
+    keyboard.close()
     for _, key in ipairs(view.keys) do view.controls[key].playing = nil end
     if not ok then error(problem, 0) end
     return { refresh = function() view.show(view) end, close = function() end }
