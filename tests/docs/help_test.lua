@@ -192,9 +192,10 @@ check.test("what is wrong is found", function()
         { code = "x, np.ones(2)", output = { "2", "[1. 1.]" } },
     } } }
     local found = examples.problems(wrong, (examples.run(wrong)))
-    check.equal(#found, 2)
+    check.equal(#found, 3)
     check.ok(found[1]:find "prints\n2$", found[1])
-    check.ok(found[2]:find "print its parts", found[2])
+    check.ok(found[2]:find "prints\nerror: no$", found[2])
+    check.ok(found[3]:find "print its parts", found[3])
 end)
 
 check.done()

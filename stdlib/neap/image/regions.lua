@@ -73,10 +73,10 @@ end
 -- tracing.
 --- max_label: how many regions are looked for; 0: all
 --- > x = np.array{{0, 1, 1}, {0, 1, 0}}
---- > box = np.image.find_objects(np.image.label(x))[1]
--- error: np.image.find_objects: options must be a table such as {max_label=…}, got an array of shape ()
+--- > box = np.image.find_objects((np.image.label(x)))[1]
 --- > x[box]
--- error: array index: the index is nil ('box' has no value: is it misspelt?)
+-- [[1. 1.]
+--  [1. 0.]]
 function regions.find_objects(labels, given)
     local o = core.options("image.find_objects", given, { max_label = true })
     local most = core.integer("image.find_objects", nil, "max_label", o.max_label == nil and 0 or o.max_label, 0)
