@@ -61,12 +61,13 @@ static int take_node(listing *l, neap_node *node) {
     return take_prints(l);
 }
 
-/* Is it a constructor made of another one that was computed since, and is data now? */
+/* Is it a constructor made of another one that was computed since, and is data now? (The inputs of what was computed
+ * itself may be gone.) */
 static bool is_mixed(const neap_node *node) {
-    bool mixed = false;
-    for (int k = 0; k < node->nin && !mixed; k++)
+    bool constructor = program_is_constructed(node) && !(node->flags & LAZY_ABSTRACT), mixed = false;
+    for (int k = 0; k < node->nin && constructor && !mixed; k++)
         mixed = !program_is_constructed(node->in[k]) && !program_is_literal(node->in[k]);
-    return mixed && program_is_constructed(node) && !(node->flags & LAZY_ABSTRACT);
+    return mixed;
 }
 
 /* Appends a node behind what it is made of. */
