@@ -378,6 +378,7 @@ void entries_weigh(jit_entry *e) {
     *total -= e->info.bytes;
     e->info.bytes = bytes_of_program(e->program, &e->info.captures);
     *total += e->info.bytes;
+    evict_entries(e->form->jit->ctx, e);
 }
 
 /* ---- Finding --------------------------------------------------------------------------------------------------- */

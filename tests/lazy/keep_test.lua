@@ -56,7 +56,8 @@ check.test("convolutions keep their kernels in the layout of the library, until 
         if k % 3 == 0 then p = { w = step(p.w) } end
         if k == 8 then np.memory.trim() end
     end
-    local entry, library = np.jit_cache(kept).entries[1], tostring(np.explain(kept)):find "oneDNN"
+    local on_null = os.getenv "NEAP_TEST_BUILD" == "null" -- whose calls keep nothing
+    local entry, library = np.jit_cache(kept).entries[1], not on_null and tostring(np.explain(kept)):find "oneDNN"
     check.ok(not library or entry.kept_bytes >= 2 * 3 * 3 * 8 * 16 * 4, entry.kept_bytes)
     np.memory.trim()
     check.ok(np.jit_cache(kept).entries[1].kept_bytes <= entry.kept_bytes)
