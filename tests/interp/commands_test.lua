@@ -95,7 +95,7 @@ check.test(":timeline draws what ran, in characters", function()
                            ":timeline y = x:matmul(x);", ":timeline 1 + 1", ":timeline", ":timeline error 'no'",
                            ":timeline x +)" }
     matches(out, "> 180000\nmain  +[█░▏·]+\n", "[%d.]+ [mµ]*s in all; █ ran, ░ waited\n",
-            " %d+ ×  multiply%+sum\n", " 1 ×  matmul2\n> 2\nnothing ran that takes time\n")
+            " %d+ ×  multiply%+sum\n", " 1 ×  matmul2\n", "\n> 2\nnothing ran that takes time\n")
     matches(err, ":timeline: what code%?; usage: :timeline CODE\n", "%[6%]:1: no\n", "%[7%]:1: ")
 end)
 
