@@ -71,8 +71,8 @@ static bool load_can(const lazy_draft *draft, const lazy_load *load, int axis) {
 }
 
 static bool sink_can(const lazy_sink *sink) {
-    bool combines = sink->kind == LAZY_SINK_REDUCE && lazy_combines(sink->op, sink->dtype) >= 0 &&
-                    sink->dtype != NEAP_DTYPE_F16 && sink->dtype != NEAP_DTYPE_BF16;
+    bool combines =
+        sink->kind == LAZY_SINK_REDUCE && lazy_combines(sink->op, sink->dtype) >= 0 && !dtype_is_half(sink->dtype);
     return combines || sink->kind == LAZY_SINK_STORE_ROW;
 }
 
