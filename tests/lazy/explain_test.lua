@@ -439,7 +439,7 @@ check.test("the pointer over an op tells its array and the line of the script", 
     check.ok(text:find("explain_test.lua:%d+: local e = %(x %- x:max { axis = %-1, keepdims = true }%):exp%(%) "
                        .. "%-%- ours &amp; &quot;theirs&quot; &lt;"), text)
     check.ok(text:find("explain_test.lua:%d+: local told = np.explain", 1), text)
-    check.ok(text:find "~[%d.]+ ?[nµm]?s", "the estimate stands in the box of the step")
+    check.ok(text:find "~[%d.]+ ?[nµm]*s", "the estimate stands in the box of the step")
     local shown = debug.getmetatable(told).__display(told)
     check.equal(shown["text/plain"], tostring(told))
     check.ok(shown["text/html"]:find(told:svg(), 1, true) and shown["text/html"]:find "<details>.*<pre>.*divide")
