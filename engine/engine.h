@@ -98,6 +98,8 @@ NEAP_API uint64_t neap_var_version(const neap_var *var);
 /* Does not wait. NEAP_OK: all pushed writes have completed. NEAP_PENDING: not yet; `waker` (may be NULL) is woken then.
  * Negative: the variable's failure, with its text; a failure is *not* consumed. */
 NEAP_API int neap_var_poll(neap_var *var, neap_waker *waker);
+/* The caller has told of the variable's failure, if there is any: neap_wait_all will not return the failure. */
+NEAP_API void neap_var_told(neap_var *var);
 /* 1: a read of the variable, by an op pushed now to this device, waits for nothing but streams that the device's stream
  * can follow, and for ops that wait for nothing else; none has failed. So other work of the same op waits for no more
  * either. 0: otherwise. */

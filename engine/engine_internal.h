@@ -49,6 +49,7 @@ typedef struct engine_failure {
     _Atomic uint32_t refs;
     _Atomic uint32_t
         reported; /* the epoch begun by the wait that returned the failure, 0: none did; variables keep the failure */
+    _Atomic bool told; /* known without a wait (neap_var_told): neap_wait_all settles the failure, but is silent */
     int code;
     struct engine_failure *next; /* in the list of failures for neap_wait_all to report */
     const char *text;
@@ -64,7 +65,8 @@ int engine_failure_raise(engine_failure *failure);
 bool engine_failure_settled(const engine_failure *failure, uint32_t epoch);
 /* Raises the failure if no wait has reported it yet, else NEAP_OK. */
 int engine_failure_report(engine_failure *failure);
-/* Reports the first unreported failure and forgets all. */
+void engine_failure_tell(engine_failure *failure);
+/* Reports the first unreported failure that nobody was told of, and forgets all. */
 int engine_failure_report_all(void);
 
 /* ---- Threads (thread.c, spawn.c) --------------------------------------------------------------------------------- */

@@ -5,8 +5,9 @@
  * reports the failure, on whichever of the variables. A write pushed after the report begins anew: a reported failure
  * does not keep later work from being done. Ops pushed before the report inherit the failure, however late they run: so
  * each report begins an epoch, and an op knows the epoch of its push. Unreported records also stand in a list, from
- * which neap_wait_all takes the first. The list keeps the oldest UNREPORTED_MOST and no more, so a program that never
- * waits for all does not grow.
+ * which neap_wait_all takes the first. Whoever shows a failure without a wait says so (neap_var_told): then
+ * neap_wait_all settles the failure, but returns another. The list keeps the oldest UNREPORTED_MOST of what nobody
+ * knows and no more, so a program that never waits for all does not grow.
  */
 #include "engine/engine_internal.h"
 
@@ -27,12 +28,12 @@ static engine_failure nameless = {
     .refs = 1, .code = NEAP_E_MEMORY, .text = "an operation failed, and no memory to say more"};
 static _Atomic bool nameless_unreported;
 
-/* Takes the reported records off the list. The caller holds the lock, and releases the records. */
+/* Takes the records that somebody knows off the list. The caller holds the lock, and releases the records. */
 static engine_failure *prune(void) {
     engine_failure *gone = NULL, **link = &unreported.head;
     while (*link) {
         engine_failure *failure = *link;
-        if (!atomic_load(&failure->reported)) {
+        if (!atomic_load(&failure->reported) && !atomic_load(&failure->told)) {
             link = &failure->next;
             continue;
         }
@@ -116,6 +117,13 @@ int engine_failure_report(engine_failure *failure) {
     return settle_failure(failure) ? engine_failure_raise(failure) : NEAP_OK;
 }
 
+void engine_failure_tell(engine_failure *failure) {
+    if (failure == &nameless)
+        atomic_store(&nameless_unreported, false);
+    else
+        atomic_store(&failure->told, true);
+}
+
 int engine_failure_report_all(void) {
     engine_lock_take(&unreported.lock);
     engine_failure *list = unreported.head;
@@ -124,7 +132,7 @@ int engine_failure_report_all(void) {
     engine_lock_drop(&unreported.lock);
     int status = NEAP_OK;
     for (engine_failure *failure = list; failure; failure = failure->next) {
-        if (status == NEAP_OK)
+        if (status == NEAP_OK && !atomic_load(&failure->told))
             status = engine_failure_report(failure);
         else
             settle_failure(failure);

@@ -65,6 +65,13 @@ static int report_failure(neap_var *var) {
     return status;
 }
 
+void neap_var_told(neap_var *var) {
+    engine_lock_take(&var->lock);
+    if (var->failure)
+        engine_failure_tell(var->failure);
+    engine_lock_drop(&var->lock);
+}
+
 /* Registers a fresh waker by `arrange`, with `target`, and blocks until the waker is woken. */
 static int block_on(neap_var *var, int (*arrange)(neap_var *var, neap_waker *waker, uint64_t target), uint64_t target) {
     int status = refuse_inside_op();

@@ -41,10 +41,21 @@ int graph_host_buffer(const neap_node *node, neap_buffer **out) {
     return status;
 }
 
+static int poll_buffer(neap_buffer *buffer, neap_waker *waker) {
+    int status = neap_var_poll(neap_buffer_var(buffer), waker);
+    if (status < 0)
+        neap_var_told(neap_buffer_var(buffer));
+    return status;
+}
+
+int graph_poll(const neap_node *node, neap_waker *waker) {
+    return poll_buffer(node->buffer, waker);
+}
+
 int graph_host_poll(neap_ctx *ctx, const neap_node *node, neap_buffer **out) {
-    int status = neap_var_poll(neap_buffer_var(node->buffer), ctx->waker);
+    int status = poll_buffer(node->buffer, ctx->waker);
     if (status == NEAP_OK && (status = graph_host_buffer(node, out)) == NEAP_OK && *out != node->buffer)
-        status = neap_var_poll(neap_buffer_var(*out), ctx->waker);
+        status = poll_buffer(*out, ctx->waker);
     return status;
 }
 

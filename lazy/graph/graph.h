@@ -225,7 +225,9 @@ int graph_innermost_closed(const neap_ctx *ctx, int below);
 /* The data of a node with a buffer as the host can read it: the buffer itself, or a copy, which the node keeps. A copy
  * that is not there yet is pushed, so it has to be waited for by its own variable. BORROWED from the node. */
 int graph_host_buffer(const neap_node *node, neap_buffer **out);
-/* The same for a reader on this thread: NEAP_PENDING until the data is there, or the failure of the node. */
+/* Status of a node with a buffer, for a reader who tells of its failure: neap_wait_all has no news of that then. */
+int graph_poll(const neap_node *node, neap_waker *waker);
+/* The same for the data as the host can read it: NEAP_PENDING until that is there. */
 int graph_host_poll(neap_ctx *ctx, const neap_node *node, neap_buffer **out);
 /* Where the host reads the data of a node after graph_host_poll returned 0 for it. BORROWED from the node. */
 const void *graph_host_data(const neap_node *node);

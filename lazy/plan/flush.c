@@ -295,8 +295,3 @@ int plan_flush_past_limits(neap_ctx *ctx, neap_node *newest) {
 int plan_force(neap_ctx *ctx, neap_node *node) {
     return node->buffer ? 0 : plan_flush_roots(ctx, 1, &node);
 }
-
-int plan_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker) {
-    (void)ctx;
-    return neap_var_poll(neap_buffer_var(node->buffer), waker);
-}

@@ -470,8 +470,6 @@ int plan_force(neap_ctx *ctx, neap_node *node);
 int plan_host_read(neap_ctx *ctx, int32_t id, neap_buffer **out);
 /* read.c: the node that readers on the host read: itself, or the whole of a meshed one. BORROWED. */
 int plan_host_node(neap_ctx *ctx, neap_node *node, neap_node **out);
-/* Status of a node with a buffer. */
-int plan_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker);
 void plan_free_all(neap_ctx *ctx);
 /* Lets go of nodes that are pending no more. */
 void plan_tidy(neap_ctx *ctx);

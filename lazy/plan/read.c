@@ -63,9 +63,9 @@ int neap_array_poll(neap_ctx *ctx, int32_t id) {
         return NEAP_PENDING;
     int status = flush_awaited(ctx, 1, &node);
     if (status || !graph_is_meshed(node))
-        return status ? status : plan_node_poll(ctx, node, ctx->waker);
+        return status ? status : graph_poll(node, ctx->waker);
     for (int32_t b = 0; b < node->shards->sharding->nblocks && status == 0; b++)
-        status = plan_node_poll(ctx, node->shards->blocks[b], ctx->waker);
+        status = graph_poll(node->shards->blocks[b], ctx->waker);
     return status;
 }
 

@@ -326,14 +326,25 @@ static void failures(const neap_engine_config *config) {
         CHECK_TEXT(neap_error_text(), "script.lua:3: matmul: three");
     }
     CHECK_EQ(neap_wait_all(), NEAP_OK); /* reported already */
+    neap_var *told = new_var(), *late = new_var();
+    CHECK_EQ(push_on(fail, NULL, 0, NULL, told), NEAP_OK);
+    CHECK_EQ(push_on(add_one, &ran, 0, told, late), NEAP_OK);
+    while (neap_var_poll(told, NULL) == NEAP_PENDING)
+        neap_engine_help(1000000);
+    neap_var_told(told);
+    neap_var_told(d); /* has none */
+    CHECK_EQ(neap_wait_all(), NEAP_OK);
+    CHECK_EQ(neap_var_poll(late, NULL), NEAP_E_SHAPE);
+    neap_var_delete(told);
+    neap_var_delete(late);
     CHECK_EQ(push_on(add_one, &ran, NEAP_PUSH_SMALL, a, d), NEAP_OK);
     CHECK_EQ(neap_var_wait_to_write(d), NEAP_OK);
     CHECK_EQ(neap_var_poll(d, NULL), NEAP_E_SHAPE);
     CHECK_EQ(ran, 101);
     neap_engine_count(&after);
-    CHECK_EQ(after.skipped - before.skipped, 2);
-    CHECK_EQ(after.pushed - before.pushed, 4);
-    CHECK_EQ(after.completed - before.completed, 4);
+    CHECK_EQ(after.skipped - before.skipped, 3);
+    CHECK_EQ(after.pushed - before.pushed, 6);
+    CHECK_EQ(after.completed - before.completed, 6);
     neap_var *all[4] = {a, b, c, d};
     for (int i = 0; i < 4; i++)
         neap_var_delete(all[i]);

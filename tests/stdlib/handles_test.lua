@@ -82,4 +82,20 @@ check.test("a failure names itself, permanently, and spreads", function()
     check.equal((np.ones(2) + 1):totable(), { 2, 2 })
 end)
 
+check.test("np.wait_all raises what nobody has seen, once", function()
+    for _, read in ipairs { "wait", "totable", "tostring" } do
+        local seen = np.debug.fail(np.ones(2))
+        check.raises(function() return (seen * 2)[read](seen * 2) end, "failed on purpose")
+        np.wait_all()
+        check.raises(function() return seen:wait() end, "failed on purpose", "for good")
+        np.wait_all()
+    end
+    for _ = 1, 300 do pcall(np.wait, np.debug.fail(np.ones(2))) end -- more than are remembered
+    local unseen = np.debug.fail(np.ones(2))
+    np.force(np.zeros(2), unseen + 1)
+    check.raises(np.wait_all, "failed on purpose")
+    np.wait_all()
+    check.raises(function() return unseen:wait() end, "failed on purpose")
+end)
+
 check.done()
