@@ -81,31 +81,25 @@ static int make_stream(cuda_device *device) {
     return status;
 }
 
-/* Kernels of NCCL use memory of each other's devices, where these can; memory of a pool has to be opened for that. */
-static int open_pool(cuda_device *device, const cuda_device *peer) {
-    int can = 0;
-    CUmemoryPool pool;
-    CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = peer->device},
-                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    CUresult result = cuda.cuDeviceCanAccessPeer(&can, peer->device, device->device);
-    if (result || !can)
-        return cuda_check(device, result, "cuDeviceCanAccessPeer");
-    result = cuda.cuDeviceGetDefaultMemPool(&pool, device->device);
-    if (!result)
-        result = cuda.cuMemPoolSetAccess(pool, &access, 1);
-    return cuda_check(device, result, "cuMemPoolSetAccess");
+static int make_streams(const cuda_set *set) {
+    int status = NEAP_OK;
+    for (int rank = 0; rank < set->n && !status; rank++)
+        status = make_stream(cuda_device_at(set->ordinals[rank]));
+    return status;
 }
 
-static int prepare_devices(const cuda_set *set) {
-    int status = NEAP_OK;
-    for (int a = 0; a < set->n && !status; a++) {
-        cuda_device *device = cuda_device_at(set->ordinals[a]);
-        status = make_stream(device);
-        for (int b = 0; b < set->n && !status; b++)
-            if (b != a)
-                status = open_pool(device, cuda_device_at(set->ordinals[b]));
-    }
-    return status;
+/* NCCL comes back to the device that was current, and that is device 0 where none was, with a context made for it. */
+static void enter_set(const cuda_set *set) {
+    cuda.cuCtxPushCurrent_v2(cuda_device_at(set->ordinals[0])->context); /* also of a lost device */
+}
+
+static ncclResult_t make_communicators(cuda_set *set) {
+    sigset_t before = cuda_signals_block();
+    enter_set(set);
+    ncclResult_t result = nccl.ncclCommInitAll(set->communicators, set->n, set->ordinals);
+    cuda_leave();
+    cuda_signals_restore(&before);
+    return result;
 }
 
 /* A set for these members, which may have failed; NULL: there are too many. */
@@ -117,11 +111,11 @@ static cuda_set *make_set(uint64_t members) {
     for (int ordinal = 0; ordinal < CUDA_DEVICES_MOST; ordinal++)
         if (members >> ordinal & 1)
             set->ordinals[set->n++] = ordinal;
-    if (prepare_devices(set)) {
+    if (make_streams(set)) {
         fail_set(set, "a device", neap->error_text());
         return set;
     }
-    ncclResult_t result = nccl.ncclCommInitAll(set->communicators, set->n, set->ordinals);
+    ncclResult_t result = make_communicators(set);
     if (result)
         fail_set(set, "ncclCommInitAll", nccl.ncclGetErrorString(result));
     set->there = result == ncclSuccess;
@@ -168,7 +162,9 @@ static bool is_broken(cuda_set *set) {
             fail_set(set, "a collective", "a device was lost");
             return true;
         }
+        enter_set(set);
         ncclResult_t asked = nccl.ncclCommGetAsyncError(set->communicators[rank], &failure);
+        cuda_leave();
         if (asked)
             failure = asked;
         if (failure == ncclSuccess || failure == ncclInProgress)
@@ -186,8 +182,10 @@ static uint64_t abort_sets(void) {
         cuda_set *set = &sets[k];
         if (!set->there || (!set->failed && !is_broken(set)))
             continue;
+        enter_set(set);
         for (int rank = 0; rank < set->n; rank++)
             nccl.ncclCommAbort(set->communicators[rank]);
+        cuda_leave();
         set->there = false;
         devices |= set->members;
     }
@@ -282,6 +280,7 @@ static ncclResult_t send_each(const cuda_set *set, const neap_collective *what) 
 
 static int enqueue_group(cuda_set *set, const neap_collective *what) {
     const char *function = "ncclGroupStart";
+    enter_set(set);
     ncclResult_t result = nccl.ncclGroupStart();
     if (!result) {
         bool all = is_all_gather(set, what), one = what->nsources == 1;
@@ -291,6 +290,7 @@ static int enqueue_group(cuda_set *set, const neap_collective *what) {
         if (!result && (result = end) != ncclSuccess)
             function = "ncclGroupEnd";
     }
+    cuda_leave();
     if (!result)
         return NEAP_OK;
     fail_set(set, function, nccl.ncclGetErrorString(result));
@@ -374,8 +374,10 @@ void cuda_collectives_settle(uint32_t which, cuda_failure *out) {
 static void free_set(cuda_set *set) {
     if (set->there && is_broken(set))
         abort_failed();
+    enter_set(set);
     for (int rank = 0; rank < set->n && set->there; rank++)
         nccl.ncclCommDestroy(set->communicators[rank]);
+    cuda_leave();
     set->there = false;
     set->members = 0;
 }

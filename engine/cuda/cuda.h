@@ -14,13 +14,14 @@
  * every callback gets the failure. A stream that has waited for an event of a lost device is broken with it.
  *
  * Locks: a stream's mutex is held while its work is enqueued, so that what belongs together stays together; a device's
- * for its spare events, its last module and its failure, and inside the former. A device's lock for routines is held
- * while one is enqueued, and taken before both. No lock is held in a callback.
+ * for its spare events, its last module and its failure, and inside the former. A device's lock for routines of a
+ * library is held while one is enqueued, and taken before both. No lock is held in a callback.
  */
 #ifndef NEAP_CUDA_H
 #define NEAP_CUDA_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 
 #include "engine/cuda/collectives.h"
@@ -50,14 +51,22 @@ struct cuda_module;      /* launch.c */
 struct cuda_plan;        /* of a transform, fourier.c */
 struct cuda_convolution; /* convolutions.c */
 
-/* What a device holds of the libraries. */
+typedef struct cuda_blas {
+    _Atomic(cublasHandle_t) handle; /* NULL before the first need, as those below; made under the lock */
+    CUstream stream;                /* that it enqueues on */
+} cuda_blas;
+
+enum cuda_lock { CUDA_LOCK_BLAS, CUDA_LOCK_SOLVER, CUDA_LOCK_FFT, CUDA_LOCK_DNN, CUDA_LOCKS };
+
+/* What a device holds of the libraries, each under a lock of its own: cuSOLVER waits for the stream in the middle of
+ * some routines, and a product should not wait behind. So cuSOLVER's routines have their own handle of cuBLAS. */
 typedef struct cuda_libraries {
-    pthread_mutex_t mutex;
-    _Atomic(cublasHandle_t) blas; /* NULL before it is first needed, as the next; made under the lock */
+    pthread_mutex_t locks[CUDA_LOCKS];
+    cuda_blas blas, solver_blas;
     _Atomic(cusolverDnHandle_t) solver;
     syevjInfo_t jacobi; /* with the former */
     _Atomic(cudnnHandle_t) dnn;
-    CUstream blas_stream, solver_stream, dnn_stream;
+    CUstream solver_stream, dnn_stream;
     struct cuda_plan *plans;
     struct cuda_convolution *convolutions;
 } cuda_libraries;
@@ -66,7 +75,8 @@ typedef struct cuda_device {
     int ordinal;
     CUdevice device;
     CUcontext context;
-    char target[16];      /* of code: "sm_90" */
+    char target[16]; /* of code: "sm_90" */
+    CUmemoryPool pool;
     CUstream allocations; /* has no work; orders blocks that are for any stream */
     pthread_mutex_t mutex;
     cuda_event *spare;
@@ -123,6 +133,12 @@ typedef struct cuda_stream {
     uint64_t behind;      /* as of an event */
 } cuda_stream;
 
+/* ---- driver.c ---------------------------------------------------------------------------------------------------- */
+/* Threads that the driver and NCCL start inherit the signals that are blocked. Ctrl-C belongs to the main thread, so
+ * calls that may start threads stand between these two. */
+sigset_t cuda_signals_block(void);
+void cuda_signals_restore(const sigset_t *before);
+
 /* ---- plugin.c ---------------------------------------------------------------------------------------------------- */
 /* Makes the device's context current. 0, or the failure of a lost device, with the error set. */
 int cuda_enter(cuda_device *device);
@@ -132,7 +148,7 @@ int cuda_check(cuda_device *device, CUresult result, const char *function);
 void cuda_lose(cuda_device *device, CUresult result, const char *function);
 int cuda_lost(cuda_device *device, cuda_failure *out); /* 0, or the status of its failure, copied */
 bool cuda_is_lost(cuda_device *device);                /* asks the driver, too; the caller has not entered */
-cuda_device *cuda_device_at(int ordinal);              /* an open one */
+cuda_device *cuda_device_at(int ordinal);              /* an open one, or NULL */
 
 /* ---- host_functions.c -------------------------------------------------------------------------------------------- */
 /* Enqueues work (TAKES); the caller holds the stream's mutex and has entered. */
@@ -156,6 +172,8 @@ void cuda_events_free(cuda_device *device); /* the spare ones; the caller has en
 /* ---- memory.c ---------------------------------------------------------------------------------------------------- */
 int cuda_alloc(neap_device *device, neap_stream *stream, size_t bytes, void **out);
 void cuda_free(neap_device *device, neap_stream *stream, void *memory, size_t bytes);
+/* Of `bytes` from the device's pool, in the order of a stream. The caller has entered. */
+int cuda_pool_alloc(cuda_device *device, CUstream stream, size_t bytes, CUdeviceptr *out);
 int cuda_copy(neap_device *device, neap_stream *stream, int direction, void *to, const void *from, size_t bytes);
 int cuda_copy_peer(neap_device *device, neap_stream *stream, void *to, neap_device *source, const void *from,
                    size_t bytes);
@@ -183,7 +201,8 @@ int cuda_routine_run(neap_device *device, neap_stream *stream, const neap_routin
 const char *cuda_nccl_lacks(void);            /* NULL, or why there is no NCCL, for ever */
 const char *cuda_keep_text(const char *text); /* a copy that is kept for ever: of few texts */
 void cuda_device_libraries(neap_device *device, char *text, size_t bytes);
-void cuda_libraries_free(cuda_device *device); /* what the device holds of them; the caller has entered */
+void cuda_libraries_make(cuda_device *device); /* what the device holds of them: nothing */
+void cuda_libraries_free(cuda_device *device); /* the caller has entered, or the device was never open */
 /* 0, or the error of a library's function, whose status has a name, if we know one; `memory`: it says that memory is
  * short. */
 int cuda_library_error(cuda_stream *stream, const char *function, const char *status, bool memory);
@@ -206,14 +225,15 @@ void cuda_collectives_settle(uint32_t sets, cuda_failure *out);
 /* Frees the sets that the device belongs to, and its stream. The caller has not entered. */
 void cuda_collectives_free(cuda_device *device);
 
-/* ---- products.c, systems.c and their kin: the caller has entered, and holds the lock for routines ---------------- */
+/* ---- products.c, systems.c and their kin: the caller has entered, and holds the lock of the library -------------- */
 enum { CUDA_ROWS_MOST = 30000 /* of matrices that are factored: their bytes count in 64 bits, their elements in 32 */ };
-/* Makes the device's handle, if there is none. NULL, or the name of the library's status. */
+/* Makes the device's handles, if there are none. NULL, or the name of the library's status. */
 const char *cuda_blas_start(cuda_device *device);
 const char *cuda_solver_start(cuda_device *device);
 const char *cuda_dnn_start(cuda_device *device);
-/* The handle of cuBLAS, which enqueues on the stream. */
-int cuda_blas_take(cuda_stream *stream, cublasHandle_t *out);
+cublasStatus_t cuda_blas_open(cuda_blas *blas);
+/* The handle, made by need, which enqueues on the stream. */
+int cuda_blas_take(cuda_stream *stream, cuda_blas *blas, cublasHandle_t *out);
 int cuda_blas_check(cuda_stream *stream, cublasStatus_t status, const char *function);
 int cuda_blas_type(const neap_routine *routine);                      /* CUBLAS_S, … */
 int64_t cuda_blas_bytes(const neap_routine *routine);                 /* of an element */

@@ -8,6 +8,21 @@
 
 cuda_driver cuda;
 
+/* ---- Threads of others ------------------------------------------------------------------------------------------- */
+
+sigset_t cuda_signals_block(void) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    return before;
+}
+
+void cuda_signals_restore(const sigset_t *before) {
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/* ---- The driver -------------------------------------------------------------------------------------------------- */
+
 static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER;
 static const char DRIVER[] = "libcuda.so.1";
 
@@ -45,7 +60,9 @@ static int load_driver(void) {
     const char *missing = find_functions(library);
     if (missing)
         return neap->error(NEAP_E_LIBRARY, "the NVIDIA driver is too old: %s has no %s", DRIVER, missing);
+    sigset_t before = cuda_signals_block();
     CUresult result = cuda.cuInit(0);
+    cuda_signals_restore(&before);
     if (result == CUDA_ERROR_NO_DEVICE)
         return neap->error(NEAP_E_LIBRARY, "the NVIDIA driver finds no GPU");
     if (result)
@@ -100,6 +117,10 @@ bool cuda_loses_context(CUresult result) {
     case CUDA_ERROR_INVALID_ADDRESS_SPACE:
     case CUDA_ERROR_INVALID_PC:
     case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_CONTAINED:
+    case CUDA_ERROR_TENSOR_MEMORY_LEAK:
+    case CUDA_ERROR_MPS_CLIENT_TERMINATED:
+    case CUDA_ERROR_EXTERNAL_DEVICE:
     case CUDA_ERROR_UNKNOWN:
         return true;
     default:

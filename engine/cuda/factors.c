@@ -495,7 +495,7 @@ int cuda_factor_run(cuda_stream *stream, const neap_routine *routine) {
               .in = f->m * f->n,
               .out = count_out(f)};
     choose_turns(&w);
-    int status = cuda_blas_take(stream, &w.blas);
+    int status = cuda_blas_take(stream, &stream->device->libraries.solver_blas, &w.blas);
     if (!status)
         status = cuda_solver_take(stream, &w.solver);
     if (!status)

@@ -9,7 +9,7 @@
  *
  * cuFFT wants the real side at places where a complex number could lie: a block that is elsewhere goes over scratch.
  */
-#include "engine/cuda/cuda.h"
+#include "engine/cuda/matrices.h"
 
 #include <stdlib.h>
 
@@ -152,10 +152,7 @@ static int clear_imaginary(const transform *t, CUdeviceptr at, int64_t k) {
     const neap_fourier *f = t->f;
     const int64_t step = f->inner > 1 ? 2 * t->part : count_in(f) * 2 * t->part;
     at += (CUdeviceptr)(k * f->inner * 2 * t->part + t->part);
-    return cuda_check(
-        t->stream->device,
-        cuda.cuMemsetD2D32Async(at, (size_t)step, 0, (size_t)t->part / 4, (size_t)t->plan->lines, t->stream->stream),
-        "cuMemsetD2D32Async");
+    return cuda_clear_each(t->stream, (cuda_row){at, step}, t->part, t->plan->lines);
 }
 
 static int prepare_half(const transform *t, CUdeviceptr at) {

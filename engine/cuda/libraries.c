@@ -1,7 +1,7 @@
 /* libraries.c: finding cuBLAS, cuSOLVER, cuFFT, cuDNN and NCCL when they are first needed, and running routines.
  *
  *      lacks?  ── the library ── dlopen ── its functions ── its handle ──▶ NULL, or a reason that stays
- *      run     ── the device's lock for routines ──▶ products.c and its kin: calls of the library on the stream
+ *      run     ── the device's lock of the library ──▶ products.c and its kin: calls of the library on the stream
  */
 #include "engine/cuda/cuda.h"
 
@@ -305,17 +305,16 @@ int cuda_library_error(cuda_stream *stream, const char *function, const char *st
     CUresult result = cuda.cuStreamQuery(stream->stream);
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
         return cuda_check(stream->device, result, function);
-    if (memory)
+    if (memory) { /* which the library asks the driver for, past the pool */
+        cuda.cuMemPoolTrimTo(stream->device->pool, 0);
         return neap->error(NEAP_E_MEMORY, "out of memory on cuda:%d: %s: %s", stream->device->ordinal, function,
                            status);
+    }
     return neap->error(NEAP_E_LIBRARY, "%s: %s", function, status);
 }
 
 int cuda_scratch_alloc(cuda_stream *stream, size_t bytes, CUdeviceptr *out) {
-    CUresult result = cuda.cuMemAllocAsync(out, bytes, stream->stream);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY)
-        return neap->error(NEAP_E_MEMORY, "out of memory on cuda:%d: %zu bytes wanted", stream->device->ordinal, bytes);
-    return cuda_check(stream->device, result, "cuMemAllocAsync");
+    return cuda_pool_alloc(stream->device, stream->stream, bytes, out);
 }
 
 void cuda_scratch_free(cuda_stream *stream, CUdeviceptr memory) {
@@ -326,18 +325,18 @@ void cuda_scratch_free(cuda_stream *stream, CUdeviceptr memory) {
 /* ---- Routines ---------------------------------------------------------------------------------------------------- */
 
 /* NULL, or why a library that has handles does not start on the device. */
-static const char *does_not_start(cuda_device *device, const struct library *library,
+static const char *does_not_start(cuda_device *device, int library, enum cuda_lock lock,
                                   const char *(*start)(cuda_device *device)) {
     char text[CUDA_TEXT_BYTES];
     if (cuda_enter(device) != NEAP_OK)
         return "the device is lost";
-    pthread_mutex_lock(&device->libraries.mutex);
+    pthread_mutex_lock(&device->libraries.locks[lock]);
     const char *status = start(device);
-    pthread_mutex_unlock(&device->libraries.mutex);
+    pthread_mutex_unlock(&device->libraries.locks[lock]);
     cuda_leave();
     if (!status)
         return NULL;
-    snprintf(text, sizeof text, "%s does not start: %s", library->file, status);
+    snprintf(text, sizeof text, "%s does not start: %s", libraries[library].file, status);
     return cuda_keep_text(text);
 }
 
@@ -352,7 +351,7 @@ static const char *convolution_lacks(cuda_device *device, const neap_routine *ro
     if (cuda_convolution_is_too_large(routine))
         return "cuDNN counts elements in 32 bits";
     const char *lacks = library_lacks(&libraries[DNN]);
-    return lacks || device->libraries.dnn ? lacks : does_not_start(device, &libraries[DNN], cuda_dnn_start);
+    return lacks || device->libraries.dnn ? lacks : does_not_start(device, DNN, CUDA_LOCK_DNN, cuda_dnn_start);
 }
 
 const char *cuda_routine_lacks(neap_device *handle, const neap_routine *routine) {
@@ -364,41 +363,55 @@ const char *cuda_routine_lacks(neap_device *handle, const neap_routine *routine)
     if (routine->what == NEAP_ROUTINE_CONVOLUTION)
         return convolution_lacks(device, routine);
     const char *lacks = library_lacks(&libraries[BLAS]);
-    if (!lacks && !device->libraries.blas)
-        lacks = does_not_start(device, &libraries[BLAS], cuda_blas_start);
+    if (!lacks && !device->libraries.blas.handle)
+        lacks = does_not_start(device, BLAS, CUDA_LOCK_BLAS, cuda_blas_start);
     if (lacks || (routine->what != NEAP_ROUTINE_SYSTEM && routine->what != NEAP_ROUTINE_FACTOR))
         return lacks;
     if (is_too_large(routine))
         return "the matrix is too large for libraries";
     lacks = library_lacks(&libraries[SOLVER]);
-    return lacks || device->libraries.solver ? lacks : does_not_start(device, &libraries[SOLVER], cuda_solver_start);
+    return lacks || device->libraries.solver ? lacks
+                                             : does_not_start(device, SOLVER, CUDA_LOCK_SOLVER, cuda_solver_start);
 }
 
 int cuda_routine_run(neap_device *handle, neap_stream *handle_of_stream, const neap_routine *routine) {
+    static const struct {
+        int (*run)(cuda_stream *stream, const neap_routine *routine);
+        enum cuda_lock lock;
+    } routines[] = {[NEAP_ROUTINE_PRODUCT] = {cuda_product_run, CUDA_LOCK_BLAS},
+                    [NEAP_ROUTINE_TRIANGULAR] = {cuda_triangular_run, CUDA_LOCK_BLAS},
+                    [NEAP_ROUTINE_SYSTEM] = {cuda_system_run, CUDA_LOCK_SOLVER},
+                    [NEAP_ROUTINE_FACTOR] = {cuda_factor_run, CUDA_LOCK_SOLVER},
+                    [NEAP_ROUTINE_FOURIER] = {cuda_fourier_run, CUDA_LOCK_FFT},
+                    [NEAP_ROUTINE_CONVOLUTION] = {cuda_convolution_run, CUDA_LOCK_DNN}};
     cuda_device *device = (cuda_device *)handle;
-    cuda_stream *stream = (cuda_stream *)handle_of_stream;
+    pthread_mutex_t *lock = &device->libraries.locks[routines[routine->what].lock];
     int status = cuda_enter(device);
     if (status)
         return status;
-    pthread_mutex_lock(&device->libraries.mutex);
-    status = routine->what == NEAP_ROUTINE_PRODUCT      ? cuda_product_run(stream, routine)
-             : routine->what == NEAP_ROUTINE_TRIANGULAR ? cuda_triangular_run(stream, routine)
-             : routine->what == NEAP_ROUTINE_SYSTEM     ? cuda_system_run(stream, routine)
-             : routine->what == NEAP_ROUTINE_FACTOR     ? cuda_factor_run(stream, routine)
-             : routine->what == NEAP_ROUTINE_FOURIER    ? cuda_fourier_run(stream, routine)
-                                                        : cuda_convolution_run(stream, routine);
-    pthread_mutex_unlock(&device->libraries.mutex);
+    pthread_mutex_lock(lock);
+    status = routines[routine->what].run((cuda_stream *)handle_of_stream, routine);
+    pthread_mutex_unlock(lock);
     cuda_leave();
     return status;
 }
 
+void cuda_libraries_make(cuda_device *device) {
+    for (int k = 0; k < CUDA_LOCKS; k++)
+        pthread_mutex_init(&device->libraries.locks[k], NULL);
+}
+
 void cuda_libraries_free(cuda_device *device) {
-    if (device->libraries.blas)
-        cublas.cublasDestroy_v2(device->libraries.blas);
+    if (device->libraries.blas.handle)
+        cublas.cublasDestroy_v2(device->libraries.blas.handle);
+    if (device->libraries.solver_blas.handle)
+        cublas.cublasDestroy_v2(device->libraries.solver_blas.handle);
     if (device->libraries.jacobi)
         cusolver.cusolverDnDestroySyevjInfo(device->libraries.jacobi);
     if (device->libraries.solver)
         cusolver.cusolverDnDestroy(device->libraries.solver);
     cuda_plans_free(device);
     cuda_convolutions_free(device);
+    for (int k = 0; k < CUDA_LOCKS; k++)
+        pthread_mutex_destroy(&device->libraries.locks[k]);
 }

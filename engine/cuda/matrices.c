@@ -32,6 +32,8 @@ static cusolverStatus_t start(cuda_device *device) {
     cusolverDnHandle_t made = NULL;
     if (device->libraries.solver)
         return CUSOLVER_STATUS_SUCCESS;
+    if (cuda_blas_open(&device->libraries.solver_blas) != CUBLAS_STATUS_SUCCESS)
+        return CUSOLVER_STATUS_NOT_INITIALIZED;
     cusolverStatus_t status = cusolver.cusolverDnCreate(&made);
     if (status == CUSOLVER_STATUS_SUCCESS)
         status = cusolver.cusolverDnCreateSyevjInfo(&device->libraries.jacobi);
@@ -62,10 +64,11 @@ int cuda_solver_take(cuda_stream *stream, cusolverDnHandle_t *out) {
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
+/* The driver may refuse pitches that it has not chosen itself; then rows go one by one. */
 int cuda_copy_each(cuda_stream *stream, cuda_row to, cuda_row from, int64_t bytes, int64_t count) {
     const bool close = count == 1 || (to.step == bytes && from.step == bytes);
     const bool pitched = !close && to.step <= PITCH_MOST && from.step <= PITCH_MOST;
-    const int64_t calls = close || pitched ? 1 : count, each = close ? bytes * count : bytes;
+    const int64_t calls = close ? 1 : count, each = close ? bytes * count : bytes;
     const CUDA_MEMCPY2D rows = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
                                 .srcDevice = from.at,
                                 .srcPitch = (size_t)from.step,
@@ -74,8 +77,9 @@ int cuda_copy_each(cuda_stream *stream, cuda_row to, cuda_row from, int64_t byte
                                 .dstPitch = (size_t)to.step,
                                 .WidthInBytes = (size_t)bytes,
                                 .Height = (size_t)count};
-    if (pitched)
-        return cuda_check(stream->device, cuda.cuMemcpy2DAsync_v2(&rows, stream->stream), "cuMemcpy2DAsync");
+    CUresult result = pitched ? cuda.cuMemcpy2DAsync_v2(&rows, stream->stream) : CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_ERROR_INVALID_VALUE)
+        return cuda_check(stream->device, result, "cuMemcpy2DAsync");
     int status = NEAP_OK;
     for (int64_t k = 0; k < calls && !status; k++)
         status = cuda_check(
@@ -96,7 +100,8 @@ int cuda_clear_each(cuda_stream *stream, cuda_row to, int64_t bytes, int64_t cou
     if (count > 1 && to.step <= PITCH_MOST)
         return cuda_set_words(stream, to.at, to.step, 0, bytes / 4, count);
     for (int64_t k = 0; k < count && !status; k++)
-        status = cuda_set_words(stream, cuda_matrix(to, k), bytes, 0, bytes / 4, 1);
+        status = cuda_check(stream->device, cuda.cuMemsetD8Async(cuda_matrix(to, k), 0, (size_t)bytes, stream->stream),
+                            "cuMemsetD8Async");
     return status;
 }
 
@@ -113,7 +118,7 @@ int cuda_tell(cuda_stream *stream, CUdeviceptr told, cuda_row a, cuda_row b, int
 
 int cuda_transpose_each(cuda_stream *stream, const neap_routine *routine, const cuda_transposition *t, int64_t count) {
     cublasHandle_t blas = NULL;
-    int status = cuda_blas_take(stream, &blas);
+    int status = cuda_blas_take(stream, &stream->device->libraries.solver_blas, &blas);
     for (int64_t k = 0; k < count && !status; k++)
         status = cuda_blas_check(stream,
                                  cublas.of[cuda_blas_type(routine)].geam(

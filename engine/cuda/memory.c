@@ -14,6 +14,16 @@
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
+/* The pool keeps what nobody uses, in pieces, so a large block may need them given back first. */
+int cuda_pool_alloc(cuda_device *device, CUstream stream, size_t bytes, CUdeviceptr *out) {
+    CUresult result = cuda.cuMemAllocAsync(out, bytes, stream);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && cuda.cuMemPoolTrimTo(device->pool, 0) == CUDA_SUCCESS)
+        result = cuda.cuMemAllocAsync(out, bytes, stream);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+        return neap->error(NEAP_E_MEMORY, "out of memory on cuda:%d: %zu bytes wanted", device->ordinal, bytes);
+    return cuda_check(device, result, "cuMemAllocAsync");
+}
+
 int cuda_alloc(neap_device *handle, neap_stream *stream, size_t bytes, void **out) {
     cuda_device *device = (cuda_device *)handle;
     CUstream in = stream ? ((cuda_stream *)stream)->stream : device->allocations;
@@ -21,11 +31,7 @@ int cuda_alloc(neap_device *handle, neap_stream *stream, size_t bytes, void **ou
     int status = cuda_enter(device);
     if (status)
         return status;
-    CUresult result = cuda.cuMemAllocAsync(&memory, bytes, in);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY)
-        status = neap->error(NEAP_E_MEMORY, "out of memory on cuda:%d: %zu bytes wanted", device->ordinal, bytes);
-    else
-        status = cuda_check(device, result, "cuMemAllocAsync");
+    status = cuda_pool_alloc(device, in, bytes, &memory);
     if (!status && !stream) {
         status = cuda_check(device, cuda.cuStreamSynchronize(in), "cuStreamSynchronize"); /* it has no work */
         if (status)

@@ -11,8 +11,9 @@
 
 const neap_plugin_host *neap;
 
-/* The pool keeps so much of what nobody uses. It serves scratch memory of ops; what lives longer the engine pools. */
-static const uint64_t POOL_KEEPS = UINT64_C(256) << 20;
+/* The pool keeps so much of what nobody uses: all, since what it gives back at a wait has to be mapped anew, which
+ * scratch memory of ops would be again and again. What lives longer than an op the engine pools. */
+static const uint64_t POOL_KEEPS = UINT64_MAX;
 
 static cuda_device *_Atomic opened[CUDA_DEVICES_MOST];
 
@@ -89,11 +90,10 @@ static int count(void) {
 
 /* The caller has entered. */
 static int prepare_memory(cuda_device *device) {
-    CUmemoryPool pool;
     uint64_t keeps = POOL_KEEPS;
-    CUresult result = cuda.cuDeviceGetDefaultMemPool(&pool, device->device);
+    CUresult result = cuda.cuDeviceGetDefaultMemPool(&device->pool, device->device);
     if (!result)
-        result = cuda.cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keeps);
+        result = cuda.cuMemPoolSetAttribute(device->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keeps);
     if (result)
         return cuda_check(device, result, "cuMemPoolSetAttribute");
     return cuda_check(device, cuda.cuStreamCreate(&device->allocations, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
@@ -122,6 +122,27 @@ static int find_target(cuda_device *device) {
     return result ? cuda_error(result, "cuDeviceGetAttribute") : NEAP_OK;
 }
 
+/* Kernels and copies of one device use memory of others, where they can; memory of a pool has to be opened for that. */
+static int open_pool(cuda_device *device, const cuda_device *peer) {
+    int can = 0;
+    CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = peer->device},
+                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUresult result = cuda.cuDeviceCanAccessPeer(&can, peer->device, device->device);
+    if (result || !can)
+        return cuda_check(device, result, "cuDeviceCanAccessPeer");
+    return cuda_check(device, cuda.cuMemPoolSetAccess(device->pool, &access, 1), "cuMemPoolSetAccess");
+}
+
+static int open_pools(cuda_device *device) {
+    int status = NEAP_OK;
+    for (int ordinal = 0; ordinal < CUDA_DEVICES_MOST && !status; ordinal++) {
+        cuda_device *peer = opened[ordinal];
+        if (peer && !(status = open_pool(device, peer)))
+            status = open_pool(peer, device);
+    }
+    return status;
+}
+
 static int open_context(cuda_device *device) {
     CUresult result = cuda.cuDeviceGet(&device->device, device->ordinal);
     if (result)
@@ -131,12 +152,16 @@ static int open_context(cuda_device *device) {
         status = find_target(device);
     if (status)
         return status;
+    sigset_t before = cuda_signals_block();
     result = cuda.cuDevicePrimaryCtxRetain(&device->context, device->device);
+    cuda_signals_restore(&before);
     if (result)
         return cuda_error(result, "cuDevicePrimaryCtxRetain");
     status = cuda_enter(device);
     if (!status) {
         status = prepare_memory(device);
+        if (!status && (status = open_pools(device)) != NEAP_OK)
+            cuda.cuStreamDestroy_v2(device->allocations);
         cuda_leave();
     }
     if (status)
@@ -150,10 +175,10 @@ static int open_device(int ordinal, neap_device **out) {
         return neap->error(NEAP_E_MEMORY, "no memory for a device");
     device->ordinal = ordinal;
     pthread_mutex_init(&device->mutex, NULL);
-    pthread_mutex_init(&device->libraries.mutex, NULL);
+    cuda_libraries_make(device);
     int status = open_context(device);
     if (status) {
-        pthread_mutex_destroy(&device->libraries.mutex);
+        cuda_libraries_free(device);
         pthread_mutex_destroy(&device->mutex);
         free(device);
         return status;
@@ -174,9 +199,17 @@ static void close_device(neap_device *handle) {
     cuda_libraries_free(device);
     cuda_leave();
     cuda.cuDevicePrimaryCtxRelease_v2(device->device);
-    pthread_mutex_destroy(&device->libraries.mutex);
     pthread_mutex_destroy(&device->mutex);
     free(device);
+}
+
+/* What the pool keeps and nobody uses. The caller has entered. */
+static uint64_t find_kept(cuda_device *device) {
+    uint64_t reserved = 0, used = 0;
+    CUresult result = cuda.cuMemPoolGetAttribute(device->pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved);
+    if (!result)
+        result = cuda.cuMemPoolGetAttribute(device->pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used);
+    return result || used > reserved ? 0 : reserved - used;
 }
 
 /* What other processes take counts, too. Of a lost device: 0; where all is taken: 1, as 0 is what nobody knows. */
@@ -186,7 +219,7 @@ static uint64_t find_free_memory(cuda_device *device) {
         return 0;
     if (cuda_check(device, cuda.cuMemGetInfo_v2(&available, &total), "cuMemGetInfo") != NEAP_OK)
         available = 0;
-    else if (available == 0)
+    else if ((available += find_kept(device)) == 0)
         available = 1;
     cuda_leave();
     return available;

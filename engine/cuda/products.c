@@ -35,30 +35,29 @@ int cuda_blas_check(cuda_stream *stream, cublasStatus_t status, const char *func
     return cuda_library_error(stream, function, status_name(status), status == CUBLAS_STATUS_ALLOC_FAILED);
 }
 
-static cublasStatus_t start(cuda_device *device) {
+cublasStatus_t cuda_blas_open(cuda_blas *blas) {
     cublasHandle_t made = NULL;
-    if (device->libraries.blas)
+    if (blas->handle)
         return CUBLAS_STATUS_SUCCESS;
     cublasStatus_t status = cublas.cublasCreate_v2(&made);
     if (status == CUBLAS_STATUS_SUCCESS)
-        device->libraries.blas = made;
+        blas->handle = made;
     return status;
 }
 
 const char *cuda_blas_start(cuda_device *device) {
-    cublasStatus_t status = start(device);
+    cublasStatus_t status = cuda_blas_open(&device->libraries.blas);
     return status == CUBLAS_STATUS_SUCCESS ? NULL : status_name(status);
 }
 
-int cuda_blas_take(cuda_stream *stream, cublasHandle_t *out) {
-    cuda_libraries *has = &stream->device->libraries;
-    int status = cuda_blas_check(stream, start(stream->device), "cublasCreate");
-    *out = has->blas;
-    if (status || has->blas_stream == stream->stream)
+int cuda_blas_take(cuda_stream *stream, cuda_blas *blas, cublasHandle_t *out) {
+    int status = cuda_blas_check(stream, cuda_blas_open(blas), "cublasCreate");
+    *out = blas->handle;
+    if (status || blas->stream == stream->stream)
         return status;
-    status = cuda_blas_check(stream, cublas.cublasSetStream_v2(has->blas, stream->stream), "cublasSetStream");
+    status = cuda_blas_check(stream, cublas.cublasSetStream_v2(*out, stream->stream), "cublasSetStream");
     if (!status)
-        has->blas_stream = stream->stream;
+        blas->stream = stream->stream;
     return status;
 }
 
@@ -123,7 +122,7 @@ int cuda_product_run(cuda_stream *stream, const neap_routine *routine) {
                                                (size_t)(r.before * r.count * p->m * p->n * item), stream->stream),
                           "cuMemsetD8Async");
     cublasHandle_t handle = NULL;
-    int status = cuda_blas_take(stream, &handle);
+    int status = cuda_blas_take(stream, &stream->device->libraries.blas, &handle);
     for (int64_t i = 0; i < r.before && !status; i++) {
         int64_t at_a = 0, at_b = 0, rest = i;
         for (int k = r.axes - 1; k >= 0; rest /= p->batch[k--]) {
@@ -184,7 +183,7 @@ static int solve_many(cuda_stream *stream, const neap_routine *routine, cublasHa
 int cuda_triangular_run(cuda_stream *stream, const neap_routine *routine) {
     const neap_triangular *t = &routine->triangular;
     cublasHandle_t handle = NULL;
-    int status = cuda_blas_take(stream, &handle);
+    int status = cuda_blas_take(stream, &stream->device->libraries.blas, &handle);
     if (!status)
         status = cuda_check(stream->device,
                             cuda.cuMemcpyDtoDAsync_v2(cuda_address(t->out, 0), cuda_address(t->b, 0),

@@ -6,7 +6,6 @@
  */
 #include "engine/cuda/cuda.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -207,13 +206,10 @@ static void *run_stream(void *arg) {
 
 /* ---- Streams ----------------------------------------------------------------------------------------------------- */
 
-/* A thread without signals: Ctrl-C belongs to the main one. */
 static int start_thread(cuda_stream *stream) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t before = cuda_signals_block();
     int failed = pthread_create(&stream->thread, NULL, run_stream, stream);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    cuda_signals_restore(&before);
     return failed ? neap->error(NEAP_E_STATE, "the system gives no thread for a stream of CUDA") : NEAP_OK;
 }
 

@@ -174,7 +174,7 @@ int cuda_system_run(cuda_stream *stream, const neap_routine *routine) {
               .n = (int)s->n,
               .item = cuda_blas_bytes(routine),
               .together = s->batch > 1 && s->n <= SMALL};
-    int status = cuda_blas_take(stream, &w.blas);
+    int status = cuda_blas_take(stream, &stream->device->libraries.solver_blas, &w.blas);
     if (!status)
         status = cuda_solver_take(stream, &w.solver);
     if (!status && !w.together && s->kind != NEAP_SYSTEM_SOLVE)

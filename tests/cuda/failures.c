@@ -97,6 +97,30 @@ static void sweep(int scheduler, CUresult code) {
 
 static const char lost[] = "cuda:0 is lost: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS";
 
+/* Each code that means that the context is lost. */
+static void losing_codes(void) {
+    static const CUresult codes[] = {
+        CUDA_ERROR_ILLEGAL_ADDRESS,    CUDA_ERROR_CONTAINED,         CUDA_ERROR_LAUNCH_FAILED,
+        CUDA_ERROR_TENSOR_MEMORY_LEAK, CUDA_ERROR_EXTERNAL_DEVICE,   CUDA_ERROR_MPS_CLIENT_TERMINATED,
+        CUDA_ERROR_LAUNCH_TIMEOUT,     CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_MISALIGNED_ADDRESS};
+    for (size_t k = 0; k < sizeof codes / sizeof *codes; k++) {
+        start(NEAP_SCHEDULER_NAIVE);
+        neap_buffer *host = new_buffer(0, COUNT), *a = new_buffer(gpus[0], COUNT), *none = NULL;
+        fill(host, 0);
+        fake->fail(1, codes[k]);
+        if (neap_buffer_copy(a, host, NULL) == NEAP_OK)
+            CHECK(neap_var_wait_to_read(neap_buffer_var(a)) != NEAP_OK);
+        CHECK_TEXT(neap_error_text(), "cuda:0 is lost: ");
+        CHECK_EQ(fake->fail(0, 0), 0);
+        CHECK_EQ(neap_buffer_new(gpus[0], 1 << 22, &none), NEAP_E_LIBRARY);
+        CHECK_TEXT(neap_error_text(), "cuda:0 is lost: ");
+        neap_wait_all();
+        neap_buffer_release(host);
+        neap_buffer_release(a);
+        stop();
+    }
+}
+
 /* Whichever of the first items loses the device: what was not done is never taken for done, each later call fails, and
  * the other device works on. */
 static void losing(int scheduler, int item) {
@@ -228,6 +252,7 @@ int main(void) {
         for (int item = 1; item <= 22; item += check_times(1, 5))
             losing(schedulers[k], item);
     }
+    losing_codes();
     losing_an_event();
     forked();
     outliving();

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { N = 12, SIZE = N * N };
 
@@ -261,6 +262,60 @@ static void no_waits(void) {
     stop();
 }
 
+/* A product is enqueued while cuSOLVER holds the caller of another routine up. */
+static void not_behind_solver(void) {
+    int (*pause)(bool pause) = NULL;
+    char path[4200];
+    snprintf(path, sizeof path, "%s/libcusolver.so.12", getenv("NEAP_CUDA_LIBRARIES"));
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL),
+         *found = library ? dlsym(library, "fake_cusolver_pause") : NULL;
+    CHECK(found != NULL);
+    if (!found)
+        return;
+    memcpy(&pause, &found, sizeof pause);
+    start(NEAP_SCHEDULER_POOL);
+    neap_buffer *a = new_buffer(gpus[0], SIZE), *c = new_buffer(gpus[0], SIZE), *values = new_buffer(gpus[0], SIZE);
+    neap_buffer *host = new_buffer(0, SIZE);
+    fill(host, 1);
+    CHECK_EQ(neap_buffer_copy(a, host, NULL), NEAP_OK);
+    neap_wait_all();
+    CHECK(lacks(product_of_f64()) == NULL && lacks(factor_of_f64(NEAP_FACTOR_EIGH)) == NULL);
+    work product = {a, a, c, product_of_f64()};
+    work eigenvalues = {a, NULL, values, factor_of_f64(NEAP_FACTOR_EIGH)};
+    const uint64_t before = counts().libraries;
+    pause(true);
+    CHECK_EQ(push(run_factor, &eigenvalues, 1, &a, values), NEAP_OK);
+    for (int k = 0; k < 20000 && pause(true) == 0; k++)
+        nap();
+    CHECK_EQ(pause(true), 1);
+    CHECK_EQ(push(run_product, &product, 1, &a, c), NEAP_OK);
+    for (int k = 0; k < 20000 && counts().libraries == before; k++)
+        nap();
+    CHECK_EQ(counts().libraries - before, 1); /* the product */
+    pause(false);
+    neap_wait_all();
+    neap_buffer *const all[] = {a, c, values, host};
+    for (int k = 0; k < 4; k++)
+        neap_buffer_release(all[k]);
+    stop();
+}
+
+/* What a library or a copy takes is kept by the pool, which is no loss to whoever asks. */
+static void kept_memory(void) {
+    neap_device_facts facts;
+    start(NEAP_SCHEDULER_POOL);
+    CHECK_EQ(factor(gpus[0], false), 0);
+    neap_wait_all();
+    CHECK_EQ(neap_device_get(gpus[0], &facts), NEAP_OK);
+    const uint64_t pooled = facts.memory_bytes - facts.memory_free; /* by the engine: whole blocks */
+    CHECK(pooled < 1 << 20);
+    CHECK_EQ(factor(gpus[0], false), 0);
+    neap_wait_all();
+    CHECK_EQ(neap_device_get(gpus[0], &facts), NEAP_OK);
+    CHECK_EQ(facts.memory_bytes - facts.memory_free, pooled);
+    stop();
+}
+
 /* ---- Failures ---------------------------------------------------------------------------------------------------- */
 
 /* Each call in turn fails, for want of memory, which is tried once more, or otherwise. */
@@ -294,10 +349,12 @@ int main(void) {
     for (int scheduler = NEAP_SCHEDULER_POOL; scheduler <= NEAP_SCHEDULER_DEVICE; scheduler++)
         in_order(scheduler);
     no_waits();
+    not_behind_solver();
     start(NEAP_SCHEDULER_POOL);
     CHECK(lacks(factor_of_f64(NEAP_FACTOR_CHOLESKY)) == NULL && lacks(convolution_of_f64()) == NULL);
     CHECK_EQ(factor(gpus[0], false), 0);
     stop();
+    kept_memory();
     each_call(compute, CUDA_ERROR_OUT_OF_MEMORY, check_times(1, 5));
     each_call(compute, CUDA_ERROR_INVALID_VALUE, check_times(3, 11));
     each_call(factor, CUDA_ERROR_OUT_OF_MEMORY, check_times(2, 5));

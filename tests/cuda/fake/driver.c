@@ -109,7 +109,9 @@ CUresult fake_meet(bool context) {
 
 /* A failure that means that the context is lost does lose it. */
 CUresult fake_leave(CUresult result) {
-    if (result >= CUDA_ERROR_ILLEGAL_ADDRESS && depth > 0 && !fake_context_now()->lost)
+    const bool loses = result >= CUDA_ERROR_ILLEGAL_ADDRESS || result == CUDA_ERROR_ECC_UNCORRECTABLE ||
+                       result == CUDA_ERROR_NVLINK_UNCORRECTABLE || result == CUDA_ERROR_CONTAINED;
+    if (loses && depth > 0 && !fake_context_now()->lost)
         fake_lose(fake_context_now(), result);
     fake_unlock();
     return result;
@@ -452,8 +454,8 @@ CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer) {
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value) {
     BEGIN(false);
-    if (!pool || attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD || *(const uint64_t *)value == 0)
-        fake_complain("a pool without a threshold");
+    if (!pool || attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD || *(const uint64_t *)value != UINT64_MAX)
+        fake_complain("a pool that gives memory back at each wait, to map it anew");
     return fake_leave(CUDA_SUCCESS);
 }
 
@@ -477,8 +479,29 @@ static size_t free_memory(CUcontext context, CUstream stream) {
 
 CUresult cuMemGetInfo_v2(size_t *available, size_t *total) {
     BEGIN(true);
+    const size_t reserved = fake_context_now()->reserved;
     *total = fake.memory;
-    *available = free_memory(fake_context_now(), NULL);
+    *available = reserved < fake.memory ? fake.memory - reserved : 0;
+    return fake_leave(CUDA_SUCCESS);
+}
+
+static size_t used_memory(CUcontext context) {
+    return fake.memory - free_memory(context, NULL);
+}
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value) {
+    BEGIN(false);
+    CUcontext context = (CUcontext)pool;
+    *(uint64_t *)value =
+        attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT ? (uint64_t)context->reserved : used_memory(context);
+    return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keeps) {
+    BEGIN(false);
+    CUcontext context = (CUcontext)pool;
+    const size_t used = used_memory(context), least = used > keeps ? used : keeps;
+    context->reserved = context->reserved < least ? context->reserved : least;
     return fake_leave(CUDA_SUCCESS);
 }
 
@@ -488,8 +511,11 @@ CUresult cuMemAllocAsync(CUdeviceptr *memory, size_t bytes, CUstream stream) {
     fake_check_stream(__func__, stream);
     if (bytes == 0)
         fake_complain("an allocation of no bytes");
-    if (bytes > free_memory(context, stream))
+    const size_t unused = free_memory(context, stream);
+    if (bytes > unused)
         return fake_leave(CUDA_ERROR_OUT_OF_MEMORY);
+    if (context->reserved < fake.memory - unused + bytes)
+        context->reserved = fake.memory - unused + bytes;
     fake_block *block = make_block(bytes);
     block->next = context->blocks;
     context->blocks = block;
@@ -607,6 +633,8 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr fro
     fake_check_stream(__func__, stream);
     if (from_context->lost)
         return fake_leave(from_context->lost);
+    if (!(from_context->peers >> to_context->ordinal & 1) || !(to_context->peers >> from_context->ordinal & 1))
+        fake_complain("%s goes over the host: a pool is closed to the other device", __func__);
     enqueue_copy(stream, fake_check_block(__func__, to_context, to, bytes), to,
                  fake_check_block(__func__, from_context, from, bytes), from, bytes);
     fake_now.peers++;

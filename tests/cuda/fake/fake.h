@@ -111,6 +111,7 @@ struct CUctx_st {
     CUgraph graphs;
     CUgraphExec made; /* graphs */
     uint64_t streams, events, bytes;
+    size_t reserved;       /* by its pool */
     int held_by_libraries; /* handles, plans */
     unsigned peers;        /* devices for which its pool was opened, a bit for each */
 };

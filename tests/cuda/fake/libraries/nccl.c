@@ -82,6 +82,12 @@ static ncclResult_t status_of(CUresult result) {
     return result == CUDA_SUCCESS ? ncclSuccess : ncclUnhandledCudaError;
 }
 
+/* NCCL comes back to the current device, which is device 0 where there is none: that makes a context for it. */
+static void check_current(const char *name) {
+    if (!fake_library_context())
+        fake_complain("%s is called without a current context, so it makes one on device 0", name);
+}
+
 /* A call that may fail, on a communicator's device. */
 static ncclResult_t call_on(const char *name, CUcontext context) {
     CUcontext before;
@@ -121,6 +127,7 @@ static void free_communicator(ncclComm_t comm) {
 }
 
 ncclResult_t ncclCommInitAll(ncclComm_t *comms, int n, const int *ordinals) {
+    check_current(__func__);
     clique *of = calloc(1, sizeof *of);
     of->n = n;
     ncclResult_t result = ncclSuccess;
@@ -149,6 +156,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comms, int n, const int *ordinals) {
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+    check_current(__func__);
     pthread_mutex_lock(&mutex);
     for (const meeting *m = meetings; m; m = m->next)
         if (m->of == comm->of && !m->of->aborted)
@@ -167,6 +175,7 @@ static bool is_busy(const clique *of) {
 }
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
+    check_current(__func__);
     pthread_mutex_lock(&mutex);
     if (!comm->of->aborted) {
         comm->of->next = aborted_cliques;
@@ -183,6 +192,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *failure) {
+    check_current(__func__);
     pthread_mutex_lock(&mutex);
     *failure = comm->of->aborted ? ncclInvalidUsage : failure_is_met ? ncclRemoteError : ncclSuccess;
     pthread_mutex_unlock(&mutex);
@@ -253,6 +263,7 @@ static void meet_others(void *const *buffers, const uint64_t *words, uint64_t gr
 /* ---- Groups ------------------------------------------------------------------------------------------------------ */
 
 ncclResult_t ncclGroupStart(void) {
+    check_current(__func__);
     pthread_mutex_lock(&mutex);
     if (grouped)
         fake_complain("%s: two groups at a time", __func__);
@@ -393,6 +404,7 @@ static void enqueue_meeting(void) {
 }
 
 ncclResult_t ncclGroupEnd(void) {
+    check_current(__func__);
     if (!own_group)
         fake_complain("%s: there is no group", __func__);
     ncclResult_t result = open_failure;

@@ -1,5 +1,7 @@
 /* solver.c: stands in for cuSOLVER in tests, as libcusolver.so.12: LU factors and what they solve, Cholesky's and
  * orthogonal factors, eigenvalues and singular values, in the order of the stream. It writes over its work space. */
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,22 @@ struct cusolverDnContext {
     CUcontext context;
     CUstream stream;
 };
+
+/* For tests: calls for eigenvalues hold their caller up from now on, as those that wait for the stream; or no more. */
+static _Atomic bool paused;
+static _Atomic int held_up; /* callers, now */
+
+int fake_cusolver_pause(bool pause) {
+    atomic_store(&paused, pause);
+    return atomic_load(&held_up);
+}
+
+static void wait_while_paused(void) {
+    atomic_fetch_add(&held_up, 1);
+    while (atomic_load(&paused))
+        sched_yield();
+    atomic_fetch_sub(&held_up, 1);
+}
 
 static cusolverStatus_t status_of(CUresult result) {
     return result == CUDA_SUCCESS               ? CUSOLVER_STATUS_SUCCESS
@@ -223,6 +241,7 @@ static cusolverStatus_t ask_for_eigenvalues(const char *name, cusolverDnHandle_t
                               {w, rows * count * (type & 4 ? item / 2 : item)},
                               {info, sizeof(int) * count}};
     const bool fits = n > 0 && lda == n && triangle == CUBLAS_FILL_MODE_UPPER && elements >= n * WORK && batch > 0;
+    wait_while_paused();
     return ask(name, handle, fits, &function, uses, 5,
                (uint64_t[]){type, (uint64_t)elements, rows, vectors, (uint64_t)batch});
 }
