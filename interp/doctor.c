@@ -24,9 +24,12 @@ static void set_gpus(lua_State *L) {
     neap_device_facts facts;
     neap_engine_start(NULL);
     while (neap_device_open("cuda", n, &number) == NEAP_OK && neap_device_get(number, &facts) == NEAP_OK) {
+        char why[256];
         size_t at = strlen(text);
-        snprintf(text + at, sizeof text - at, "%scuda:%d %s, %.1f GiB, %.1f free", n ? "; " : "", n, facts.name,
-                 (double)facts.memory_bytes / (1 << 30), (double)facts.memory_free / (1 << 30));
+        const char *lacks = neap_tier_lacks(number, why, sizeof why);
+        snprintf(text + at, sizeof text - at, "%scuda:%d %s, %.1f GiB, %.1f free%s%s%s", n ? "; " : "", n, facts.name,
+                 (double)facts.memory_bytes / (1 << 30), (double)facts.memory_free / (1 << 30),
+                 lacks ? " (the CPU computes: " : "", lacks ? lacks : "", lacks ? ")" : "");
         n++;
     }
     if (n == 0)

@@ -39,6 +39,17 @@ static int start_timeline(const options *options) {
     return status;
 }
 
+/* Of several devices, which mostly are of one sort, the first. */
+static void warn_of_devices(void) {
+    char text[256];
+    int first = 0;
+    neap_session_devices(&first);
+    const char *lacks = neap_tier_lacks(first, text, sizeof text);
+    if (lacks)
+        fprintf(stderr, "neap: warning: the CPU computes in place of %s, over copies: %s\n", neap_device_name(first),
+                lacks);
+}
+
 /* Starts the engine with devices that are not the CPU's, one CPU device beside them. */
 static int start_on_devices(const options *options) {
     neap_engine_config config = {
@@ -47,6 +58,8 @@ static int start_on_devices(const options *options) {
     if (status == NEAP_OK) {
         status = neap_session_use(options->device, options->devices > 0 ? options->devices : 1);
     }
+    if (status == NEAP_OK)
+        warn_of_devices();
     if (status < 0) {
         fprintf(stderr, "neap: cannot compute on devices of the kind '%s': %s\n", options->device, neap_error_text());
     }

@@ -12,7 +12,7 @@
 #include "lazy/native/object.h"
 #include "lazy/op.h"
 
-enum { OLDEST = 80 };
+enum { OLDEST = 75 }; /* that the assembler of CUDA 13 takes; the code needs nothing newer */
 
 struct gpu_code {
     int n;
@@ -75,6 +75,28 @@ bool gpu_available(char *text, size_t bytes) {
     return g->generate_gpu != NULL;
 }
 
+static bool is_known(const char *target) {
+    return strcmp(target, "host") == 0 || (strncmp(target, "sm_", 3) == 0 && atoi(target + 3) >= OLDEST);
+}
+
+static int refuse_target(const char *target) {
+    return neap_error(NEAP_E_ARGUMENT, "no code is made for '%s': GPUs from sm_%d on", target, OLDEST);
+}
+
+const char *neap_tier_lacks(int device, char *text, size_t bytes) {
+    const neap_device_kind *kind = neap_device_kind_of(device);
+    if (neap_device_memory_space(device) == 0 || !kind || !kind->code_target)
+        return NULL;
+    const char *target = kind->code_target(neap_device_handle(device));
+    if (!gpu_available(text, bytes))
+        return text;
+    if (is_known(target))
+        return NULL;
+    refuse_target(target);
+    snprintf(text, bytes, "%s", neap_error_text());
+    return text;
+}
+
 static int generate(const gpu_kernel *kernel, const char *target, void **out, size_t *bytes) {
     char text[256];
     if (!gpu_available(text, sizeof text))
@@ -104,10 +126,9 @@ static int make_image(const gpu_kernel *kernel, void **out, size_t *bytes) {
 
 int gpu_text(const gpu_kernel *kernel, const char *target, char **text, size_t *bytes) {
     void *out = NULL;
-    const bool known = strncmp(target, "sm_", 3) == 0 && atoi(target + 3) >= OLDEST;
-    int status = strcmp(target, "host") == 0 ? make_image(kernel, &out, bytes)
-                 : known                     ? generate(kernel, target, &out, bytes)
-                         : neap_error(NEAP_E_ARGUMENT, "no code is made for '%s': GPUs from sm_%d on", target, OLDEST);
+    int status = !is_known(target)             ? refuse_target(target)
+                 : strcmp(target, "host") == 0 ? make_image(kernel, &out, bytes)
+                                               : generate(kernel, target, &out, bytes);
     *text = out;
     return status;
 }

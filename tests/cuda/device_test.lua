@@ -104,4 +104,21 @@ for name, loop in pairs {
 end
 
 process.cleanup()
+with.fake_test("a GPU that is too old is told of, once", function()
+    local old = { NEAP_FAKE_PTX = 1, NEAP_FAKE_DEVICES = 1, NEAP_FAKE_CAPABILITY = 61 }
+    local why = "the CPU computes in place of cuda:0, over copies: no code is made for 'sm_61': GPUs from sm_75 on\n"
+    local status, out, err = with.run(old, { "--gpu", "-e", "print(np.ones(3):sum() * 2)" })
+    check.equal({ status, out, err }, { 0, "6.0\n", "neap: warning: " .. why })
+    local put = "for k = 1, 3 do print(np.device_put(np.ones(k), 'cuda:0'):sum()) end"
+    status, out, err = with.run(old, { "-e", put })
+    check.equal({ status, out, err }, { 0, "1.0\n2.0\n3.0\n", "(command line):1: warning: np.device_put: " .. why })
+    check.ok(select(2, with.run(old, { "doctor" })):find("(the CPU computes: no code is made for 'sm_61'", 1, true))
+    for _, capability in ipairs { 75, 86, 120 } do
+        old.NEAP_FAKE_CAPABILITY = capability
+        status, out, err = with.run(old, { "--gpu", "-e", "print(np.explain(np.ones(3):wait():sum()))" })
+        check.equal({ status, err }, { 0, "" }, out)
+        check.ok(out:find("gpu, cuda:0", 1, true), out)
+    end
+end)
+
 check.done()

@@ -59,11 +59,12 @@ static inline void ptx_try_for(const gpu_kernel *kernel, const char *target, con
 
 /* `turn` says for which target. */
 static inline void ptx_try(const gpu_kernel *kernel, int turn) {
-    static const char *const targets[] = {"sm_80", "sm_90", "sm_100"};
+    static const char *const targets[] = {"sm_75", "sm_80", "sm_90", "sm_100"};
+    enum { TARGETS = sizeof targets / sizeof *targets };
     const char *how = getenv("NEAP_PTX");
     const bool all = how && strcmp(how, "all") == 0;
-    for (int k = 0; k < 3; k++)
-        if (all || k == turn % 3)
+    for (int k = 0; k < TARGETS; k++)
+        if (all || k == turn % TARGETS)
             ptx_try_for(kernel, targets[k], all ? "3" : "0");
 }
 

@@ -36,7 +36,8 @@ static int llvm_error(int status, char *message, void (*dispose)(char *message))
 
 /* What PTX is written for: it is assembled for all later GPUs too, and this LLVM knows no later one. */
 static const char *ptx_target(const char *name) {
-    return atoi(name + strlen("sm_")) >= 90 ? "sm_90" : "sm_80";
+    const int number = atoi(name + strlen("sm_"));
+    return number >= 90 ? "sm_90" : number >= 80 ? "sm_80" : "sm_75";
 }
 
 static void know_targets(void) {

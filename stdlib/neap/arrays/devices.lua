@@ -31,6 +31,7 @@ function Device:__tostring()
 end
 
 local own, all, others = nil, nil, {}
+local text = ffi.new "char[256]"
 
 --- The device that the engine has under a number; `id`: its place in np.devices().
 local function device_of(number, id)
@@ -62,6 +63,10 @@ local function open_device(name)
     if status == C.NEAP_E_ARGUMENT then return nil end
     if status < 0 then return nil, ffi.string(C.neap_error_text()) end
     others[name] = device_of(number[0])
+    local lacks = C.neap_tier_lacks(number[0], text, ffi.sizeof(text))
+    if lacks ~= nil then
+        core.warn("device_put", "the CPU computes in place of %s, over copies: %s", name, ffi.string(lacks))
+    end
     return others[name]
 end
 

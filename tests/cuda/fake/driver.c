@@ -241,8 +241,8 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     BEGIN(false);
     (void)device;
     *value = attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED     ? 1
-             : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9
-             : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0
+             : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? (int)number("NEAP_FAKE_CAPABILITY", 90) / 10
+             : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? (int)number("NEAP_FAKE_CAPABILITY", 90) % 10
                                                                          : 7;
     return fake_leave(CUDA_SUCCESS);
 }
