@@ -228,8 +228,7 @@ NEAP_API void neap_counters_get(neap_ctx *ctx, neap_counters *out);
 NEAP_API int neap_tier_set(const char *name);
 /* Whether native code can be made, and by what, or why not, into `text`, which is returned. */
 NEAP_API const char *neap_tier_generator(char *text, size_t bytes);
-/* NULL, or why no kernels are made for a device (an engine's number), so that the host computes them over copies, in
- * `text`. */
+/* NULL, or why the host computes kernels in place of a device (an engine's number), over copies: into `text`. */
 NEAP_API const char *neap_tier_lacks(int device, char *text, size_t bytes);
 /* For tests, while no kernel runs. No result depends on these; what is 0 is as it was at the start. */
 typedef struct neap_kernel_limits {

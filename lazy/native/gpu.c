@@ -88,12 +88,15 @@ const char *neap_tier_lacks(int device, char *text, size_t bytes) {
     if (neap_device_memory_space(device) == 0 || !kind || !kind->code_target)
         return NULL;
     const char *target = kind->code_target(neap_device_handle(device));
-    if (!gpu_available(text, bytes))
-        return text;
-    if (is_known(target))
+    char why[256];
+    if (!is_known(target)) {
+        refuse_target(target);
+        snprintf(text, bytes, "%s", neap_error_text());
+    } else if (!gpu_available(why, sizeof why)) {
+        snprintf(text, bytes, "code is there from earlier runs alone: %s", why);
+    } else {
         return NULL;
-    refuse_target(target);
-    snprintf(text, bytes, "%s", neap_error_text());
+    }
     return text;
 }
 

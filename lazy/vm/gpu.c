@@ -89,54 +89,91 @@ static int64_t shared_bytes(const gpu_kernel *code) {
     return bytes;
 }
 
-/* Blocks of a row: as many as keep a GPU busy, or as make its waves few enough. */
-static void cut_rows(vm_gpu *plan, int64_t rows, int64_t leaves, int64_t at_once) {
-    const int64_t most = gpu_waves_max(&plan->code);
-    int64_t waves = 1;
-    while (waves * 2 <= most && (leaves + waves * at_once - 1) / (waves * at_once) * rows > vm_gpu_limit.groups)
-        waves *= 2;
-    while ((leaves + waves * at_once - 1) / (waves * at_once) > most)
-        waves *= 2;
-    plan->words[GPU_WAVES] = (uint64_t)waves;
-    plan->words[GPU_BLOCKS] = (uint64_t)((leaves + waves * at_once - 1) / (waves * at_once));
+static int64_t parts(int64_t of, int64_t size) {
+    return (of + size - 1) / size;
+}
+
+/* How rows are shared out: a group of threads takes `group` rows, or a block of each, in waves of so many leaves. All
+ * are powers of two, but the leaves of rows that are taken at once. */
+typedef struct deal {
+    int64_t group, leaves, waves, blocks;
+} deal;
+
+/* Rows in a line of memory for a group that runs across: a warp's loads are of whole lines then, whatever the dtype. */
+enum { ACROSS = 32 };
+
+/* Leaves that keep the threads of a group busy. */
+enum { BUSY_LEAVES = GPU_THREADS / LAZY_LANES };
+
+/* Whole rows in one wave: several in a group, if there are more than groups. */
+static deal deal_whole(const gpu_kernel *code, int64_t rows, int64_t leaves) {
+    const int64_t at_once = code->slots / LAZY_LANES;
+    deal d = {.group = 1, .leaves = leaves, .waves = 1, .blocks = 1};
+    while (d.group * 2 * leaves <= at_once &&
+           (parts(rows, d.group) > vm_gpu_limit.groups || (code->across && d.group < ACROSS && d.group < rows)))
+        d.group *= 2;
+    return d;
+}
+
+/* Rows in waves. They are cut into blocks where there are few groups, as many as keep a GPU busy. */
+static deal deal_waves(const gpu_kernel *code, int64_t rows, int64_t leaves) {
+    const int64_t at_once = code->slots / LAZY_LANES, most = gpu_waves_max(code), enough = vm_gpu_limit.groups;
+    deal d = {.group = 1};
+    while (code->across && d.group < ACROSS && d.group < rows && d.group < at_once)
+        d.group *= 2;
+    for (;; d.group /= 2) {
+        const int64_t groups = parts(rows, d.group);
+        d.leaves = at_once / d.group, d.waves = 1;
+        while (d.leaves > 1 && d.leaves * d.group > BUSY_LEAVES && groups * parts(leaves, d.leaves) * 2 <= enough)
+            d.leaves /= 2;
+        while (d.waves < parts(leaves, d.leaves) && d.waves * 2 * d.group <= most &&
+               (groups * parts(leaves, d.leaves * d.waves) > enough || groups * 2 >= enough))
+            d.waves *= 2;
+        while (parts(leaves, d.leaves * d.waves) > most)
+            d.waves *= 2;
+        d.blocks = parts(leaves, d.leaves * d.waves);
+        if (d.group == 1 || d.waves * d.group <= most)
+            return d;
+    }
+}
+
+static void take_deal(vm_gpu *plan, const deal *d, int64_t rows) {
+    const gpu_kernel *code = &plan->code;
+    plan->words[GPU_GROUP_ROWS] = (uint64_t)d->group;
+    plan->words[GPU_LEAVES] = (uint64_t)d->leaves;
+    plan->words[GPU_WAVES] = (uint64_t)d->waves;
+    plan->words[GPU_BLOCKS] = (uint64_t)d->blocks;
+    plan->launches[plan->nlaunches++] = (vm_gpu_launch){"kernel", (uint64_t)(parts(rows, d->group) * d->blocks)};
+    if (d->blocks == 1)
+        return;
+    plan->launches[plan->nlaunches++] = (vm_gpu_launch){"finish", (uint64_t)rows};
+    plan->partial_bytes = (int64_t)gpu_areas_before(code, code->loop->nsinks) * GPU_PARTIAL * rows * d->blocks;
+}
+
+/* Rows that one wave may take are cut all the same, if a group would go over them several times while most of a GPU had
+ * nothing to do, or if its rows are less than a line of memory. */
+static bool is_cut(const gpu_kernel *code, int64_t rows, int64_t leaves) {
+    if (leaves > code->slots / LAZY_LANES)
+        return true;
+    const deal whole = deal_whole(code, rows, leaves);
+    if (code->across && whole.group < ACROSS && whole.group < rows)
+        return true;
+    return whole.group * leaves > 2 * BUSY_LEAVES && parts(rows, whole.group) * 8 <= vm_gpu_limit.groups;
 }
 
 static void deal_rows(vm_gpu *plan, int64_t rows, int64_t reduced) {
-    const gpu_kernel *code = &plan->code;
-    const int64_t at_most = code->slots / LAZY_LANES, leaves = loop_leaves(reduced);
-    int64_t at_once = leaves < 1 ? 1 : leaves < at_most ? leaves : at_most, group = 1;
-    plan->words[GPU_WAVES] = plan->words[GPU_BLOCKS] = 1;
-    if (leaves > at_most)
-        cut_rows(plan, rows, leaves, at_once);
-    else
-        while (group * 2 * at_once <= at_most && (rows + group - 1) / group > vm_gpu_limit.groups)
-            group *= 2;
-    if (code->across) /* neighbours are to be of a line in memory */
-        while (group < 16 && group * 2 * at_once <= at_most)
-            group *= 2;
-    plan->words[GPU_LEAVES] = (uint64_t)at_once;
-    plan->words[GPU_GROUP_ROWS] = (uint64_t)group;
-    plan->launches[plan->nlaunches++] =
-        (vm_gpu_launch){"kernel", (uint64_t)((rows + group - 1) / group) * plan->words[GPU_BLOCKS]};
-    if (plan->words[GPU_BLOCKS] > 1) {
-        plan->launches[plan->nlaunches++] = (vm_gpu_launch){"finish", (uint64_t)rows};
-        plan->partial_bytes =
-            (int64_t)gpu_areas_before(code, code->loop->nsinks) * GPU_PARTIAL * rows * (int64_t)plan->words[GPU_BLOCKS];
-    }
+    const int64_t leaves = loop_leaves(reduced) < 1 ? 1 : loop_leaves(reduced);
+    const deal d = (is_cut(&plan->code, rows, leaves) ? deal_waves : deal_whole)(&plan->code, rows, leaves);
+    take_deal(plan, &d, rows);
 }
 
 /* A row of several stages is one group's: its results are in shared memory. */
 static void deal_stages(vm_gpu *plan, int64_t rows, int64_t reduced) {
-    const int64_t at_most = plan->code.slots / LAZY_LANES, leaves = loop_leaves(reduced);
-    if (leaves <= at_most) {
-        deal_rows(plan, rows, reduced);
-        return;
-    }
-    int64_t waves = (leaves + at_most - 1) / at_most;
-    plan->words[GPU_LEAVES] = (uint64_t)at_most;
-    plan->words[GPU_GROUP_ROWS] = plan->words[GPU_BLOCKS] = 1;
-    plan->words[GPU_WAVES] = (uint64_t)waves;
-    plan->launches[plan->nlaunches++] = (vm_gpu_launch){"kernel", (uint64_t)rows};
+    const int64_t at_once = plan->code.slots / LAZY_LANES;
+    const int64_t leaves = loop_leaves(reduced) < 1 ? 1 : loop_leaves(reduced);
+    const deal d =
+        leaves <= at_once ? deal_whole(&plan->code, rows, leaves) : (deal){1, at_once, parts(leaves, at_once), 1};
+    take_deal(plan, &d, rows);
 }
 
 static bool is_cheap(const lazy_kernel *g) {
@@ -173,7 +210,7 @@ static void find_near(gpu_kernel *code, gpu_map *maps) {
         maps[k].along &= near;
 }
 
-static void deal(vm_gpu *plan) {
+static void deal_out(vm_gpu *plan) {
     gpu_kernel *code = &plan->code;
     const lazy_kernel *g = code->loop;
     const int64_t rows = loop_elements(g->shape, 0, g->nkept), reduced = loop_elements(g->shape, g->nkept, g->ndim);
@@ -182,7 +219,7 @@ static void deal(vm_gpu *plan) {
     plan->words[GPU_REDUCED] = (uint64_t)reduced;
     if (!code->reduces) {
         const int64_t tile = (int64_t)GPU_THREADS * code->each;
-        plan->launches[plan->nlaunches++] = (vm_gpu_launch){"kernel", (uint64_t)((rows + tile - 1) / tile)};
+        plan->launches[plan->nlaunches++] = (vm_gpu_launch){"kernel", (uint64_t)parts(rows, tile)};
         return;
     }
     code->across = loop_runs_across(g);
@@ -208,7 +245,7 @@ static void fill(vm_gpu *plan, gpu_map *maps, bool *chooses, int *levels) {
     find_near(code, maps);
     for (code->slots = vm_gpu_limit.slots; code->slots > SLOTS_MIN && shared_bytes(code) > SHARED_BYTES;)
         code->slots /= 2;
-    deal(plan);
+    deal_out(plan);
 }
 
 int vm_gpu_new(const lazy_kernel *kernel, vm_gpu **out) {
@@ -242,6 +279,9 @@ void vm_gpu_words(const vm_gpu *plan, const lazy_scalar *numbers, uint64_t *word
 }
 
 const char *vm_gpu_lacks(const vm_gpu *plan) {
+    if (plan->code.reduces &&
+        plan->words[GPU_WAVES] * plan->words[GPU_GROUP_ROWS] > (uint64_t)gpu_waves_max(&plan->code))
+        return "its rows have more elements than launches take";
     for (int k = 0; k < plan->nlaunches; k++)
         if (plan->launches[k].groups > INT32_MAX)
             return "it has more rows than a launch takes";

@@ -41,13 +41,16 @@ static void neighbours_new(sample *s) {
     }
 }
 
-/* Sums of rows of numbers between 0.5 and 1.5, none of which hides the order of the others. */
-static void sums_new(sample *s, int k) {
-    const int64_t rows = 1 + below(40), columns = 17 + below(3000), n = rows * columns;
+/* Sums of rows of numbers between 0.5 and 1.5, none of which hides the order of the others; of columns, if they lie
+ * across. */
+static void sums_new(sample *s, int k, bool across) {
+    const int64_t rows = 1 + below(70), columns = 17 + below(k % 16 ? 3000 : 30000), n = rows * columns;
     const int dtype = k % 8 ? NEAP_DTYPE_F32 : NEAP_DTYPE_F64;
     *s = (sample){.kernel = {.ndim = 2, .nkept = 1, .shape = {rows, columns}, .nloads = 1, .nsinks = 1}, .nbufs = 2};
     s->kernel.loads = s->loads, s->kernel.ins = s->ins, s->kernel.sinks = s->sinks;
     s->loads[0] = (lazy_load){.kind = LAZY_LOAD_BUFFER, .dtype = (uint8_t)dtype, .read = {.stride = {columns, 1}}};
+    if (across)
+        s->loads[0].read = (lazy_wide_map){.stride = {1, rows}};
     s->sinks[0] = (lazy_sink){
         .kind = LAZY_SINK_REDUCE, .dtype = (uint8_t)dtype, .op = LAZY_OP_sum, .slot = 1, .write = {.stride = {1}}};
     s->dtypes[0] = dtype;
@@ -81,9 +84,12 @@ int main(int argc, char **argv) {
         sample s;
         neighbours_new(&s);
         try_sample(&s, 3000 + k);
-        sums_new(&s, k);
+        sums_new(&s, k, false);
         try_sample(&s, 4000 + k);
+        sums_new(&s, k, true);
+        try_sample(&s, 5000 + k);
     }
     CHECK(samples < 40 || (gpu_seen.across > 5 && gpu_seen.several > 5 && gpu_seen.near > 5));
+    CHECK(samples < 40 || (gpu_seen.rows_in_waves > 0 && gpu_seen.rows_in_blocks > 0));
     return check_end();
 }

@@ -174,8 +174,8 @@ static inline void gpu_do(gpu_launches *l, bool backwards) {
 /* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
 /* What plans were run: of how many elements of a thread, of neighbours, across rows, of several stages, in blocks, in
- * waves. */
-static struct { int several, near, across, staged, blocks, waves; } gpu_seen;
+ * waves, and so several rows of a group. */
+static struct { int several, near, across, staged, blocks, waves, rows_in_blocks, rows_in_waves; } gpu_seen;
 
 static inline void gpu_count(const vm_gpu *plan) {
     gpu_seen.several += plan->code.each > 1;
@@ -184,6 +184,8 @@ static inline void gpu_count(const vm_gpu *plan) {
     gpu_seen.staged += plan->code.staged;
     gpu_seen.blocks += plan->nlaunches > 1;
     gpu_seen.waves += plan->code.reduces && plan->words[GPU_WAVES] > 1;
+    gpu_seen.rows_in_blocks += plan->nlaunches > 1 && plan->words[GPU_GROUP_ROWS] > 1;
+    gpu_seen.rows_in_waves += plan->code.reduces && plan->words[GPU_WAVES] > 1 && plan->words[GPU_GROUP_ROWS] > 1;
 }
 
 /* Runs the launches of a plan. */

@@ -1,6 +1,6 @@
 /* gpu_fold.c: reductions in grid kernels (gpu_writer.h), over the fixed tree of lazy/loop/tree.h.
  *
- * A group of threads takes some rows, or a block of one row, in waves of so many leaves as shared memory has slots for:
+ * A group of threads takes some rows, or a block of each, in waves of so many leaves as shared memory has slots for:
  *
  *      fold       each thread takes lanes of leaves, every 16th element
  *      lanes      l and l + 8 of each leaf, then l + 4, l + 2, l + 1; what a leaf gives is in a slot. Where neighbours
@@ -161,17 +161,24 @@ static void combine_leaves(gpu_writer *w, int level) {
     gpu_end_for(w, &steps);
 }
 
-/* The tree over so many waves, or blocks: there is one row then. */
+/* Where what wave `wave`, or block, gave of a row of the group is. */
+static LLVMValueRef wave_of(gpu_writer *w, LLVMValueRef wave, LLVMValueRef row) {
+    return gpu_add(w, gpu_multiply(w, wave, w->rows), row);
+}
+
+/* The tree over so many waves, or blocks. */
 static void combine_waves(gpu_writer *w, int level, LLVMValueRef count) {
     gpu_loop steps, share;
     gpu_for_doubled(w, &steps, count);
-    LLVMValueRef twice = gpu_add(w, steps.i, steps.i);
+    LLVMValueRef twice = gpu_add(w, steps.i, steps.i), rest, row;
+    LLVMValueRef pairs = gpu_divide(w, gpu_add(w, count, gpu_subtract(w, steps.i, gpu_number(w, 1))), twice, &rest);
     gpu_threads(w);
-    gpu_for(w, &share, gpu_multiply(w, w->thread, twice), gpu_subtract(w, count, steps.i),
-            gpu_multiply(w, twice, gpu_number(w, GPU_THREADS)));
+    gpu_for_share(w, &share, gpu_multiply(w, w->rows, pairs));
+    LLVMValueRef left = gpu_multiply(w, gpu_divide(w, share.i, w->rows, &row), twice);
     for (int k = 0; k < w->loop->nsinks; k++)
         if (of_level(w, &w->loop->sinks[k], level))
-            combine(w, &w->loop->sinks[k], &w->waves[k], share.i, gpu_add(w, share.i, steps.i));
+            combine(w, &w->loop->sinks[k], &w->waves[k], wave_of(w, left, row),
+                    wave_of(w, gpu_add(w, left, steps.i), row));
     gpu_end_for(w, &share);
     gpu_barrier(w);
     gpu_end_for(w, &steps);
@@ -377,7 +384,7 @@ static void keep_wave(gpu_writer *w, int level, LLVMValueRef wave) {
     LLVMBasicBlockRef no_row = if_row(w, share.i);
     for (int k = 0; k < w->loop->nsinks; k++)
         if (of_level(w, &w->loop->sinks[k], level))
-            copy(w, &w->loop->sinks[k], &w->waves[k], gpu_add(w, wave, share.i), &w->slots[k],
+            copy(w, &w->loop->sinks[k], &w->waves[k], wave_of(w, wave, share.i), &w->slots[k],
                  slot_of(w, share.i, zero, zero));
     gpu_end_if(w, no_row);
     gpu_end_for(w, &share);
@@ -438,7 +445,7 @@ static void make_results(gpu_writer *w, int level) {
     gpu_barrier(w);
 }
 
-/* Where blocks of the group's row are in the scratch between launches, and the number of the first. */
+/* Where blocks of the group's rows are in the scratch between launches, and the number of the first. */
 static gpu_shared partials_of(gpu_writer *w, int k, LLVMValueRef *first) {
     LLVMValueRef count = gpu_multiply(w, w->words[GPU_ROWS], w->words[GPU_BLOCKS]), base[2];
     int area = gpu_areas_before(w->kernel, k);
@@ -453,14 +460,17 @@ static gpu_shared partials_of(gpu_writer *w, int k, LLVMValueRef *first) {
 static void keep_partials(gpu_writer *w) {
     gpu_loop share;
     gpu_threads(w);
-    gpu_for_share(w, &share, gpu_number(w, 1));
+    gpu_for_share(w, &share, w->rows);
+    LLVMBasicBlockRef no_row = if_row(w, share.i);
     for (int k = 0; k < w->loop->nsinks; k++) {
         LLVMValueRef first;
         if (!is_reduce(&w->loop->sinks[k]))
             continue;
         gpu_shared to = partials_of(w, k, &first);
-        copy(w, &w->loop->sinks[k], &to, gpu_add(w, first, w->block), &w->waves[k], share.i);
+        LLVMValueRef before = gpu_multiply(w, share.i, w->words[GPU_BLOCKS]);
+        copy(w, &w->loop->sinks[k], &to, gpu_add(w, gpu_add(w, first, before), w->block), &w->waves[k], share.i);
     }
+    gpu_end_if(w, no_row);
     gpu_end_for(w, &share);
     gpu_barrier(w);
 }
