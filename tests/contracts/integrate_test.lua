@@ -122,6 +122,59 @@ of("np.integrate.quad", {
     },
 })
 
+local function surface(y, x, p) return np.exp(-(p * x * y)) * np.cos(x - y) + y end
+
+of("np.integrate.dblquad", {
+    args = { { "a", from = -1, to = 0 }, { "b", from = 0.5, to = 1 }, { "p", from = 0.5, to = 2, number = false } },
+    shapes = { { {}, {}, {} }, { {}, {}, { 2 } } },
+    accepts = "floats i32",
+    options = { { epsrel = 1e-11, limit = 3 }, { epsabs = 1e-12, limit = 4, args = 1 } },
+    call = function(f, o, a, b, p)
+        local given = { args = { p }, epsabs = o.epsabs, epsrel = o.epsrel, limit = o.limit, nonsense = o.nonsense }
+        return (f(surface, a, b, -1, function(x) return x * x end, given))
+    end,
+    oracle = "doubled(a, b, p)",
+    within = { f64 = "mixed 1e-12", f32 = "mixed 2e-5", f16 = "mixed 1e-2", bf16 = "mixed 5e-2" },
+    vmapped = "mixed 1e-5",
+    special = false,
+    without = { special = "the status tells it, which a test below reads" },
+    refuses = {
+        { "argument 2 %(a%) must be a number or a 0%-d array", function() np.integrate.dblquad(np.add) end },
+        { "argument 5 %(h%) must be a number or a 0%-d array", function() np.integrate.dblquad(np.add, 0, 1, 0) end },
+        { "argument 4 %(g%) must be a number or a 0%-d array, got the number nan", function()
+            np.integrate.dblquad(np.add, 0, 1, function() return 0 / 0 end, 1)
+        end },
+        { "both ends are", function() np.integrate.dblquad(np.add, 0, 1, np.inf, np.inf) end },
+        { "return an array", function() np.integrate.dblquad(function() return "one" end, 0, 1, 0, 1) end },
+        { "limit", function() np.integrate.dblquad(np.add, 0, 1, 0, 1, { limit = 0 }) end },
+    },
+    also = {
+        ["np.integrate.dblquad: infinite ends, and the status"] = function()
+            local one = np.array(1, { dtype = "f64" })
+            local function bell(y, x) return np.exp(-(x * x + y * y)) * one end
+            local function below() return -np.inf end
+            local value, wrong, info = np.integrate.dblquad(bell, -np.inf, np.inf, below, np.inf)
+            check.close(value:item(), math.pi, 1e-12)
+            check.ok(wrong:item() < 1e-6 and info.status:item() == 0 and info.parts:item() < 20)
+            check.equal(info.neval:item(), (2 * info.parts:item() - 1) * 21)
+            value, wrong, info = np.integrate.dblquad(function(y) return 1 / np.sqrt(y) * one end, 0, 2, 0, 1)
+            check.equal(info.status:item(), 4) -- as 1 / sqrt(y) is reached slowly
+            check.ok(wrong:item() > math.abs(value:item() - 4) and wrong:item() < 0.1)
+            local _, _, none = np.integrate.dblquad(function(_, x) return np.log(x) end, -1, 1, 0, 1)
+            check.equal(none.status:item(), 3)
+        end,
+        ["np.integrate.dblquad: values of any dtype that f has, and ends in the other order"] = function()
+            local w = np.array(3, { dtype = "f64" })
+            local z = np.integrate.dblquad(function(y, x) return np.exp(1i * w * y) * x end, 2, 0, 0, 1)
+            check.equal(z.dtype, "c128")
+            check.close(z.real:item(), -2 * math.sin(3) / 3, 1e-13)
+            check.equal(np.integrate.dblquad(np.multiply, 0, 1, 0, 1).dtype, "f32")
+            local function twice(y, x) return np.stack { x * y, x + y } end
+            check.close(np.integrate.dblquad(twice, w - 3, 2, 0, 1):totable(), { 1, 3 }, 1e-13)
+        end,
+    },
+})
+
 -- ---- Equations ------------------------------------------------------------------------------------------------------
 
 local function logistic(t, y, p) return y * (p - y) + np.sin(3 * t) * 0.5 end

@@ -1,4 +1,4 @@
---- quad.lua: np.integrate.quad, np.integrate.dblquad.
+--- quad.lua: np.integrate.quad; and what dblquad.lua takes of it: local quad = require "neap.integrate.quad".
 --
 -- The interval is the image of 0 < u < 1 under a map of each kind of ends. The part of u with the largest error is
 -- halved until the errors together are small enough (QUADPACK's QAG: Piessens and others, "QUADPACK", 1983), in a
@@ -13,6 +13,8 @@ local states = require "neap.integrate.states"
 local np = core.np
 local raise, bad_argument, type = core.raise, core.bad_argument, type
 local shape_of, is_array = core.shape_of, core.is_array
+
+local quad = {}
 
 -- ---- The rule -------------------------------------------------------------------------------------------------------
 
@@ -81,6 +83,9 @@ end
 local LIMIT_REACHED, ROUNDED, NOT_FINITE = 1, 2, 3
 local FRUITLESS = 10 -- halvings that leave the error as it was, after which rounding counts as its cause
 
+--- How often g was evaluated to find parts.
+function quad.evaluations(parts) return (parts * 2 - 1) * COUNT end
+
 local function total(state) return np.sum(state.wrong) end
 
 local function tolerance(o, state)
@@ -143,32 +148,32 @@ local function mapped(f, a, b)
     return g
 end
 
---- Ends as Lua numbers, if they are infinite, and arrays; and the sign of the integral.
-local function ends_of(name, a, b)
-    local sign = 1
-    for k, value in ipairs { a, b } do
+--- The ends a and b of an integral, the arguments `place` and the next one: as Lua numbers, if they are infinite, and
+-- arrays; and the sign of the integral. what: their names; default "a" and "b".
+function quad.ends(name, place, a, b, what)
+    local sign, ends = 1, { a, b }
+    for k = 1, 2 do
+        local value = ends[k]
         local known = core.is_number(value) or is_array(value) and core.ndim(value) == 0
         if not known or type(value) == "number" and value ~= value then
-            bad_argument(name, k + 1, k == 1 and "a" or "b", "a number or a 0-d array", value)
+            bad_argument(name, place + k - 1, (what or "ab"):sub(k, k), "a number or a 0-d array", value)
         end
     end
     if is_end(a, math.huge) or is_end(b, -math.huge) then a, b, sign = b, a, -1 end
     if is_end(a, math.huge) or is_end(b, -math.huge) then raise(name, "both ends are %.14g", a) end
-    return a, b, sign
+    return { a, b, sign }
 end
 
---- A function of one x and the arguments in {args}, whose values are arrays of floats; the arrays among the arguments.
-local function integrand(name, f, o)
-    local values, with = states.arguments(name, o.args)
-    local arguments = with(values)
+--- f, a function of one x, whose values are arrays of floats.
+function quad.integrand(name, f)
     local function g(x)
-        local y = f(x, unpack(arguments))
+        local y = f(x)
         if core.is_number(y) then y = np.full({}, y, { dtype = x.dtype }) end
         if not is_array(y) then raise(name, "the function must return an array, got %s", core.describe(y)) end
         return (operands.wide(operands.float(y)))
     end
     jit.off(g)
-    return g, values
+    return g
 end
 
 --- The dtype in which an integral is counted, of g over ends that are arrays or numbers, at the head of a list of what
@@ -200,7 +205,48 @@ end
 
 local KNOWN = { args = true, epsabs = true, epsrel = true, limit = true }
 
-return function(integrate)
+--- The checked options of a call: with args, a table of arguments, and floats, the arrays of floats among these.
+function quad.options(name, given, limit)
+    local o = core.options(name, given, KNOWN)
+    local floats, with = states.arguments(name, o.args)
+    return { args = with(floats), floats = floats, epsabs = number(name, "epsabs", o.epsabs, 1.49e-8),
+             epsrel = number(name, "epsrel", o.epsrel, 1.49e-8),
+             limit = core.integer(name, nil, "limit", o.limit == nil and limit or o.limit, 1, 100000) }
+end
+
+--- The integral of g (quad.integrand) between ends (quad.ends), in a dtype to which the arrays of `met` belong:
+--
+--     value, wrong  the integral and the estimate of its error, without the half's rounding
+--     half          the half of results, or nil
+--     status, count the status, and how many parts there are
+--     more          of a function more(x), if one is given, whose value is a vector: its integral over the same parts
+function quad.solve(name, g, ends, met, o, more)
+    local a, b, sign = ends[1], ends[2], ends[3]
+    local list, first, last = core.copy_list(met), is_end(a, -math.huge), is_end(b, math.huge)
+    if not last then table.insert(list, 1, b) end
+    if not first then table.insert(list, 1, a) end
+    local counted, half, dims
+    counted, half, dims, list = counted_as(name, g, list)
+    if not last then b = list[first and 1 or 2] end
+    if not first then a = list[1] end
+    local settings = { epsabs = o.epsabs, epsrel = math.max(o.epsrel, 100 * np.finfo(counted).eps), limit = o.limit }
+    local rule, whole = rule_of(counted), mapped(g, a, b)
+    local parts = parts_of(rule, whole, settings)
+    local used = np.less(np.arange(settings.limit), parts.count):reshape { settings.limit, 1, 1 }
+    local function sum_of(f)
+        local values = np.where(used, values_at(rule, f, parts.lo, parts.hi), 0)
+        return np.sum(weighted(values, rule.weights, parts.hi - parts.lo), { axis = 0 }) * sign
+    end
+    local found = { wrong = total(parts), half = half, status = parts.status, count = parts.count }
+    if more then
+        found.more = sum_of(mapped(more, a, b))
+    else
+        found.value = shape.reshape(sum_of(whole), dims)
+    end
+    return found
+end
+
+function quad.define(integrate)
     --- np.integrate.quad(f, a, b, {args={}, epsabs=1.49e-8, epsrel=1.49e-8, limit=50}) -> value, error, info: the
     -- integral of f(x, args…) from a to b, with an estimate of its error, by the Gauss-Kronrod rule of 21 nodes on
     -- parts that are halved where the error is. f gets one x, a 0-d array, and returns an array of any shape: all
@@ -223,26 +269,16 @@ return function(integrate)
     -- 1.0
     function integrate.quad(f, a, b, given)
         local name = "integrate.quad"
-        local o = core.options(name, given, KNOWN)
-        local g, list = integrand(name, staging.check_function(name, f), o)
-        local sign
-        a, b, sign = ends_of(name, a, b)
-        if not is_end(b, math.huge) then table.insert(list, 1, b) end
-        if not is_end(a, -math.huge) then table.insert(list, 1, a) end
-        local counted, half, dims, met = counted_as(name, g, list)
-        if not is_end(b, math.huge) then b = met[is_end(a, -math.huge) and 1 or 2] end
-        if not is_end(a, -math.huge) then a = met[1] end
-        local settings = { epsabs = number(name, "epsabs", o.epsabs, 1.49e-8),
-                           epsrel = number(name, "epsrel", o.epsrel, 1.49e-8),
-                           limit = core.integer(name, nil, "limit", o.limit == nil and 50 or o.limit, 1, 100000) }
-        settings.epsrel = math.max(settings.epsrel, 100 * np.finfo(counted).eps)
-        local rule, whole = rule_of(counted), mapped(g, a, b)
-        local parts = parts_of(rule, whole, settings)
-        local used = np.less(np.arange(settings.limit), parts.count):reshape { settings.limit, 1, 1 }
-        local values = np.where(used, values_at(rule, whole, parts.lo, parts.hi), 0)
-        local value = np.sum(weighted(values, rule.weights, parts.hi - parts.lo), { axis = 0 }) * sign
-        return operands.narrow(shape.reshape(value, dims), half), operands.narrow(total(parts), half),
-            { status = parts.status, parts = parts.count, neval = (parts.count * 2 - 1) * COUNT }
+        f = staging.check_function(name, f)
+        local o = quad.options(name, given, 50)
+        local g = quad.integrand(name, function(x) return f(x, unpack(o.args)) end)
+        local found = quad.solve(name, g, quad.ends(name, 2, a, b), o.floats, o)
+        return operands.narrow(found.value, found.half), operands.narrow(found.wrong, found.half),
+            { status = found.status, parts = found.count, neval = quad.evaluations(found.count) }
     end
-    for _, h in ipairs { values_at, estimate, halve, parts_of, integrate.quad } do jit.off(h) end
+    jit.off(integrate.quad)
 end
+
+for _, h in ipairs { values_at, estimate, halve, parts_of, quad.solve } do jit.off(h) end
+
+return quad

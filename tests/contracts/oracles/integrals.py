@@ -18,6 +18,16 @@ def integrated(f, a, b, p):
     return scipy.integrate.quad_vec(lambda x: f(x, p), float(a), float(b), epsabs=1e-14, epsrel=1e-14)[0]
 
 
+def doubled(a, b, p):
+    """The double integral of the tests, for each p."""
+
+    def one(q):
+        f = lambda y, x: np.exp(-q * x * y) * np.cos(x - y) + y  # noqa: E731
+        return scipy.integrate.dblquad(f, float(a), float(b), -1, lambda x: x * x, epsabs=1e-12, epsrel=1e-12)[0]
+
+    return np.reshape([one(q) for q in np.ravel(p)], np.shape(p))
+
+
 def solved(y0, p, o):
     """solve_ivp of the equation of the tests: times and states by the same method, or by a tight one."""
 
