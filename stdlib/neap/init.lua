@@ -21,7 +21,7 @@
 --     nn          np.nn, np.optim, np.data
 --     signal      np.signal: filters, spectra, peaks
 --     image       np.image: filters, morphology, regions, warps, colors
---     stats       np.stats: distributions and tests; np.metrics
+--     stats       np.stats: distributions and tests; np.metrics; np.cluster
 --     text        characters, regular expressions and tokenizers
 --     tables      np.table: named columns
 --     onnx        networks in ONNX files: the format, and np.io.load_onnx's operators
@@ -149,8 +149,8 @@ for name, module in pairs {
     random = "arrays.random_stream", linalg = "arrays.linalg", fft = "arrays.fft", signal = "signal", image = "image",
     memory = "arrays.memory", optimize = "optimize", integrate = "integrate", interpolate = "interpolate",
     sparse = "sparse", tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data",
-    stats = "stats", metrics = "stats.metrics", io = "io", plot = "plot", profile = "inspect.profile",
-    widgets = "interact.widgets",
+    stats = "stats", metrics = "stats.metrics", cluster = "stats.cluster", io = "io", plot = "plot",
+    profile = "inspect.profile", widgets = "interact.widgets",
 } do
     parts[name] = "neap." .. module
 end

@@ -50,8 +50,8 @@ check.test("strings, functions, tables, modules", function()
         { "io.write 'no newline'; 3", "no newline\n3" },
     }, nil, { COLUMNS = "120" })
     local _, out = process.run_neap({ "-i", "--no-startup" }, "np\n")
-    local parts = "data  debug  effects  fft  image  integrate  interpolate  io  linalg  memory  metrics  nn  optim  "
-        .. "optimize  plot  profile  random  signal  sparse  special  stats  tree  widgets"
+    local parts = "cluster  data  debug  effects  fft  image  integrate  interpolate  io  linalg  memory  metrics  nn  "
+        .. "optim  optimize  plot  profile  random  signal  sparse  special  stats  tree  widgets"
     check.equal(out:match "^> parts: ([^\n]*)", parts)
     check.ok(out:find "\nand %d+ more; Tab lists them, %?NAME tells of one\n> $", out)
     check.ok(select(2, out:gsub("\n", "")) < 10, out)

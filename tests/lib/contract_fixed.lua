@@ -8,8 +8,11 @@ local WINDOWS = "the windows that divide an axis are tables of numbers"
 local FEW = "few elements have a formula of their own"
 local SIDES = "which sides of an image get elements is decided"
 local WEIGHTS = "which elements a place is made of is a table of numbers"
+local PARTS = "how many parts the points are looked at in is a number"
 
 return {
+    ["np.cluster.kmeans"] = PARTS,
+    ["np.cluster.kneighbors"] = PARTS,
     ["np.convolve"] = LONGER,
     ["np.correlate"] = LONGER,
     ["np.cov"] = "one variable makes a result without axes",

@@ -24,7 +24,7 @@ local FOLDERS = {
     mesh = { "mesh", "Meshes, shardings and collectives" }, nn = { "nn", "Neural networks: np.nn" },
     signal = { "signal", "Filters and spectra: np.signal" },
     image = { "image", "Images: np.image" },
-    stats = { "stats", "Statistics: np.stats and np.metrics" },
+    stats = { "stats", "Statistics: np.stats, np.metrics and np.cluster" },
     tables = { "tables", "Tables: np.table" }, text = { "io", "Files: np.io" }, io = { "io", "Files: np.io" },
     plot = { "plot", "Pictures: np.plot" },
     inspect = { "inspect", "Looking inside" }, interact = { "interact", "Interaction: np.interact and np.widgets" },
