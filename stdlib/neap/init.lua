@@ -27,7 +27,7 @@
 --     onnx        networks in ONNX files: the format, and np.io.load_onnx's operators
 --     io          np.io: arrays, tables and checkpoints in files
 --     plot        np.plot: charts, drawn by gnuplot
---     inspect     np.explain, np.profile, np.breakpoint, np.debug, np.help, pictures of shardings
+--     inspect     np.explain, np.profile, np.breakpoint, np.debug, np.help, np.check, pictures of shardings
 --     interact    np.interact and its controls, np.widgets
 local globals = require "neap.core.globals"
 setfenv(1, globals.own)
@@ -137,6 +137,7 @@ for module, names in pairs {
         .. "axis_size",
     ["tables"] = "table",
     ["tables.dates"] = "to_datetime date_range",
+    ["inspect.check"] = "check",
     ["inspect.display"] = "display update_display clear_output input",
     ["inspect.explain"] = "explain",
     ["inspect.breakpoint"] = "breakpoint",
