@@ -1,5 +1,5 @@
 --- markdown.lua: the Markdown of comments as HTML: headings, paragraphs, lists, quotes, code, tables, rules, emphasis,
--- links. HTML in it is text.
+-- links, and what folds: lines `<details><summary>title</summary>` and `</details>`. All other HTML in it is text.
 local markdown = {}
 
 local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
@@ -37,9 +37,15 @@ local function is_rule(line)
     return #marks >= 3 and (marks:find "^%-+$" or marks:find "^%*+$" or marks:find "^_+$") ~= nil
 end
 
+--- The HTML of a line that begins or ends what folds; nil: it is another one.
+local function fold(line)
+    local title = line:match "^<details><summary>(.-)</summary>%s*$"
+    return title and "<details><summary>" .. inline(title) .. "</summary>" or line:match "^</details>%s*$"
+end
+
 local function is_special(line)
-    return is_rule(line) or line:find "^#+ " or line:find "^%s*[-*] " or line:find "^%s*%d+%. " or line:find "^```"
-        or line:find "^> " or not line:find "%S"
+    return is_rule(line) or fold(line) or line:find "^#+ " or line:find "^%s*[-*] " or line:find "^%s*%d+%. "
+        or line:find "^```" or line:find "^> " or not line:find "%S"
 end
 
 local function list(lines, k, pattern, tag, out)
@@ -138,6 +144,9 @@ function markdown.html(text)
         elseif level and not is_special(line) then
             out[#out + 1] = ("<h%d>%s</h%d>"):format(level, inline(line), level)
             k = k + 2
+        elseif fold(line) then
+            out[#out + 1] = fold(line)
+            k = k + 1
         elseif line:find "^```" then
             k = fence(lines, k, out)
         elseif is_rule(line) then

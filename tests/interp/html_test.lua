@@ -185,6 +185,9 @@ check.test("Markdown", function()
         .. '<tr><td style="text-align:left">3</td><td style="text-align:right"></td></tr>\n</table>\n<p>end</p>')
     check.equal(markdown.html "a | b\n--|--\n\n| c |\n| d |\n\n---", '<table>\n<tr><th style="text-align:left">a</th>'
         .. '<th style="text-align:left">b</th></tr>\n</table>\n<p>| c |\n| d |</p>\n<hr>')
+    check.equal(markdown.html "a\n<details><summary>*H*</summary>\nb\n\n- c\n</details>\nd <details>", "<p>a</p>\n"
+                .. "<details><summary><em>H</em></summary>\n<p>b</p>\n<ul>\n<li>c</li>\n</ul>\n</details>\n"
+                .. "<p>d &lt;details&gt;</p>")
     check.equal(markdown.html "[x](javascript:y) [z](a.md)", '<p>x <a href="a.md">z</a></p>')
 end)
 

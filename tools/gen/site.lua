@@ -20,6 +20,7 @@ local DEVICES = 8 -- for notebooks about several
 local GROUPS = {
     { "Start", "README.md docs/guides/lua.md docs/guides/numpy.md docs/guides/jax.md docs/guides/pytorch.md "
         .. "docs/prompt.md docs/install.md docs/stability.md docs/mistakes.md" },
+    { "Course", "docs/course.md" },
     { "Notebooks", "" },
     { "Topics", "" },
     { "Reference", "" },
@@ -44,8 +45,8 @@ end
 local found = files.command("cd " .. files.quote(root)
     .. " && find docs -name '*.md' -o -name '*.ipynb' | LC_ALL=C sort")
 for path in found:gmatch "[^\n]+" do
-    local group = path:find "^docs/reference/" and GROUPS[4] or path:find "%.ipynb$" and GROUPS[2]
-        or path:find "^docs/releases/" and GROUPS[5] or GROUPS[3]
+    local group = path:find "^docs/reference/" and GROUPS[5] or path:find "^docs/course/" and GROUPS[2]
+        or path:find "%.ipynb$" and GROUPS[3] or path:find "^docs/releases/" and GROUPS[6] or GROUPS[4]
     if not listed[path] then table.insert(group.pages, { path = path }) end
     listed[path] = true
 end
@@ -100,7 +101,7 @@ local manual = build .. "/generated/command_line/neap.1"
 local man_html = files.command("mandoc -T html -O fragment " .. files.quote(manual)):gsub("(</?)h1", "%1h2")
 local man = { at = "reference/neap.1.html", title = "neap(1): the command line", path = "neap.1", headings = {},
               html = "<h1>The command line</h1>\n" .. man_html }
-table.insert(GROUPS[4].pages, 1, man)
+table.insert(GROUPS[5].pages, 1, man)
 table.insert(all, man)
 
 -- ---- Writing --------------------------------------------------------------------------------------------------------
