@@ -29,7 +29,7 @@ check.test("numbers and names of fields, and trees", function()
         show("{}", {[10] = 1, [2] = 2, ["a b"] = 3})
         np.jit(function(t) show("{} {a}", t, {a = t.b}) end)({b = x})
     ]], "2.5 a 2.50\n1 2.5 3 {7, x = 2.5, y = 3}\n{}{}\n"
-        .. "{2.5, {1, b}, [true] = 0, [7] = {f = 5.0}, self = {…}, w = [0 1]}\n"
+        .. "{2.5, {1, \"b\"}, [true] = 0, [7] = {f = 5.0}, self = {…}, w = [0 1]}\n"
         .. '{[2] = 2, [10] = 1, ["a b"] = 3}\n{b = 2.5} 2.5\n')
 end)
 

@@ -8,10 +8,11 @@
 local ffi = require "ffi"
 local core = require "neap.core"
 local shared = require("neap.core.globals").shared
-local trees = require "neap.core.trees"
+local written = require "neap.effects.written"
 
 local np, C, ctx = core.np, core.C, core.ctx
 local is_array, raise = core.is_array, core.raise
+local append_piece, piece_of = written.append, written.piece_of
 local select, tostring, type = select, tostring, type
 
 ffi.cdef [[
@@ -71,38 +72,19 @@ local function emit(kind, stream, list, n, unordered)
 end
 output.emit = emit
 
---- Joins neighbouring texts of the list while appending.
-local function append_piece(list, n, item)
-    if n > 0 and type(item) == "string" and type(list[n]) == "string" then
-        list[n] = list[n] .. item
-        return n
-    end
-    list[n + 1] = item
-    return n + 1
-end
-
---- The piece for a value as print shows it.
-local function piece_of(value)
-    if not is_array(value) then
-        value = type(value) == "table" and core.shapes[value] and core.shape_text(value) or tostring(value)
-        if type(value) == "number" then value = tostring(value) end -- of a __tostring: as Lua's own print takes it
-        if type(value) ~= "string" then core.fail("'tostring' must return a string to 'print'") end
-    elseif core.info(value).weak ~= 0 and core.dtype_of(value).kind ~= "c" then
-        return { value, "%.14g" } -- a number argument of a jitted function: as Lua prints numbers
-    end
-    return value
-end
-
---- print(…) -> nothing: the values, separated by tabs, and a newline, as in Lua; arrays as tostring gives them. An
+--- print(…) -> nothing: the values, separated by tabs, and a newline, as in Lua; arrays as tostring gives them, tables
+-- with what is in them (large arrays there by dtype and shape; np.pprint shows all), functions by their arguments. An
 -- effect: it is done in order, under np.jit too. Does not wait.
 --- > print("x", np.arange(3))
 -- x	[0 1 2]
+--- > print({1, 2, w = np.eye(2)})
+-- {1, 2, w = f32[2,2]}
 function output.print(...)
     local count = select("#", ...)
     local list, n = {}, 0
     for k = 1, count do
         if k > 1 then n = append_piece(list, n, "\t") end
-        n = append_piece(list, n, piece_of((select(k, ...))))
+        n = written.append_value(list, n, (select(k, ...)), false)
     end
     n = append_piece(list, n, "\n")
     emit(PRINT, C.NEAP_STDOUT, list, n)
@@ -226,40 +208,6 @@ end
 
 local debug_print_options = { ordered = true, kind = true }
 
-local append_tree
-
---- Appends what stands in a table, as Lua writes tables: the list, then other keys in order.
-local function append_table(list, n, tree, above)
-    if above[tree] then return append_piece(list, n, "{…}") end
-    above[tree] = true
-    local keys, separator, listed = {}, "", 0
-    n = append_piece(list, n, "{")
-    while tree[listed + 1] ~= nil do
-        listed = listed + 1
-        n = append_tree(list, append_piece(list, n, separator), tree[listed], above)
-        separator = ", "
-    end
-    for key in next, tree do
-        if type(key) ~= "number" or key % 1 ~= 0 or key < 1 or key > listed then keys[#keys + 1] = key end
-    end
-    table.sort(keys, trees.key_less)
-    for _, key in ipairs(keys) do
-        local head = separator .. trees.key_text(key) .. " = "
-        n = append_tree(list, append_piece(list, n, head), tree[key], above)
-        separator = ", "
-    end
-    above[tree] = nil
-    return append_piece(list, n, "}")
-end
-
---- Appends a value; of a table without a metatable, the whole tree.
-function append_tree(list, n, value, above)
-    if type(value) == "table" and not is_array(value) and not getmetatable(value) then
-        return append_table(list, n, value, above)
-    end
-    return append_piece(list, n, piece_of(value))
-end
-
 --- What fields of a format stand for: they take one argument after the other, or say by a number from 0 or a name which
 -- they mean; names are keys of the last argument, a table. `first`: the position of the format.
 local function fields_of(name, first, ...)
@@ -343,7 +291,7 @@ function np.debug.print(...)
             end
             local value, position = fields.get(which, ...)
             if spec == "" then
-                n = append_tree(list, n, value, {})
+                n = written.append_value(list, n, value, true)
             else
                 local piece, problem = field_piece(spec, value)
                 if not piece then raise(name, "argument %d at byte %d of the format: %s", position, from, problem) end

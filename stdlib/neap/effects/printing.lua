@@ -187,8 +187,7 @@ local function add_lines(lines, value, head, indent, seen)
 end
 
 --- np.pprint(value, …) -> nothing: prints values with what is in them: tables and parameter trees by their keys, in
--- order, arrays with dtype, shape and elements. print shows of a table where it lies alone, as Lua does. Waits for the
--- arrays.
+-- order, arrays with dtype, shape and elements; print is briefer, on one line. Waits for the arrays.
 --- > np.pprint({w = np.eye(2), layers = {{b = np.zeros(2)}}, rate = 0.1})
 -- layers
 --   [1]
