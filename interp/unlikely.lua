@@ -4,6 +4,8 @@
 --
 --      if a == 1 or 2 then            x.shape == {3}            not a == 1            x:at{0}:set(5)   (as a statement)
 --      for v in ipairs(t) do          {dtype=f32}               x = None          p = opt:update(grads, state, p)
+--      local a, b = x.shape           local k1, k2 = np.random.split(key)         list[-1] (held.lua)
+--      x = np.random.normal(key, s)   y = np.random.normal(key, s)
 --
 -- The text is read as tokens only where patterns find such words in it, strings and comments included.
 local core = require "neap.core"
@@ -19,7 +21,9 @@ local PATTERNS = { "[=~]=%s*{", "%.shape%s*[=~]=", "%sor%s+[%d\"']", "%f[%w_]not
                    ":transpose%f[^%w_]", ":clip%f[^%w_]", ":update%f[^%w_]", "%f[%w_]None%f[^%w_]",
                    "%f[%w_]True%f[^%w_]",
                    "%f[%w_]False%f[^%w_]", "%f[%w_]nan%f[^%w_]", "%f[%w_]NaN%f[^%w_]", "%f[%w_]inf%f[^%w_]",
-                   "%f[%w_]null%f[^%w_]" }
+                   "%f[%w_]null%f[^%w_]", "local%s+[%w_]+%s*,.-=.-%.shape%f[^%w_]", "%.split%s*%(",
+                   "%.array_split%s*%(",
+                   "local%s+[%w_]+%s*,[%w_,%s]*=%s*np%.array", "=%s*np%.random%.[%w_]+%(%s*[%a_]" }
 
 local function set(words)
     local found = {}
@@ -38,7 +42,7 @@ local CLOSES = { ["("] = ")", ["{"] = "}", ["["] = "]" }
 -- f(list, k) → what to say of token k, or nil. Lists end with a token ";", so the token behind one of another text is
 -- there; `at` gives the text of one that may not be.
 
-local NEAR = 30 -- tokens before one that are looked at
+local NEAR, FAR = 30, 200 -- tokens before one that are looked at
 
 local function at(list, k) return list[k] and list[k].text end
 
@@ -105,13 +109,20 @@ local function behind_brackets(list, k)
     end
 end
 
+--- Whether the bracket at k closes the parameters of a function, whose body, in the same line, may be there to fail.
+local function closes_parameters(list, k)
+    local place = k
+    while place > 1 and list[place].text ~= "(" do place = place - 1 end
+    return at(list, place - 1) == "function" or at(list, place - 2) == "function"
+end
+
 --- x:reshape(3, 1), x:at{0}:set(5): a statement that gives an array which nobody takes.
 local function unused_result(list, k)
     local before, receiver = list[k - 1], list[k]
     if receiver.kind ~= "name" or at(list, k + 1) ~= ":" then return nil end
-    local begins = not before or BEFORE[before.text] or before.line < receiver.line
-        and (before.kind == "name" or before.kind == "number" or before.kind == "string"
-            or before.text:find "^[%)}%]]$")
+    local begins = not before or BEFORE[before.text] or before.kind == "name" or before.kind == "number"
+        or before.kind == "string" or before.text:find "^[%)}%]]$"
+            and (before.line < receiver.line or not closes_parameters(list, k - 1))
     if not begins then return nil end
     local place, method, is_place, call = k + 1, nil, false, nil
     while at(list, place) == ":" do
@@ -146,7 +157,66 @@ local function lost_state(list, k)
         name, list[k + 2].word, name)
 end
 
-local PHRASES = { compared_table, or_literal, not_compared, walked_values, unused_result, lost_state }
+-- What gives one value where several variables stand, by the names behind np; and how the value is taken apart.
+local ONE = { array = "%s:unpack() gives its elements", ["random.split"] = "%s:unpack() gives the keys",
+              split = "unpack(%s) gives the parts", array_split = "unpack(%s) gives the parts" }
+
+--- local rows, columns = x.shape; local k1, k2 = np.random.split(key): one value for several variables.
+local function one_value(list, k)
+    if at(list, k) ~= "local" or at(list, k + 2) ~= "," then return nil end
+    local place = k + 1
+    while at(list, place + 1) == "," do place = place + 2 end
+    if at(list, place + 1) ~= "=" or list[place + 2].kind ~= "name" then return nil end
+    local first, path, last = place + 2, {}, place + 2
+    while at(list, last + 1) == "." and list[last + 2].kind == "name" do
+        last = last + 2
+        path[#path + 1] = list[last].word
+    end
+    local code = list[first].word .. "." .. table.concat(path, ".")
+    local how = list[first].word == "np" and ONE[table.concat(path, ".")]
+    local behind = last + 1
+    if how and CLOSES[at(list, behind)] then
+        behind, code = behind_brackets(list, behind), code .. (at(list, behind) == "{" and "{…}" or "(…)")
+    elseif path[#path] == "shape" then
+        how = "unpack(%s) gives the extents"
+    else
+        return nil
+    end
+    local follower = behind and list[behind]
+    local ends = follower and (follower.kind == "name" or follower.kind == "keyword" or follower.text == ";")
+    if not ends then return nil end
+    return ("one value for several variables, of which the others get nil; " .. how):format(code)
+end
+
+--- The variable that gets np.random.NAME(key, …) at token k, the NAME and the key; nil: it is no such statement.
+local function draw_at(list, k)
+    local before = at(list, k - 1)
+    local is_draw = list[k].kind == "name" and before ~= "," and before ~= "{" and at(list, k + 1) == "="
+        and at(list, k + 2) == "name" and list[k + 2].word == "np" and list[k + 4].word == "random"
+        and at(list, k + 7) == "("
+    if not is_draw or list[k + 8].kind ~= "name" or at(list, k + 9) ~= "," then return nil end
+    return list[k].word, list[k + 6].word, list[k + 8].word
+end
+
+--- x = np.random.normal(key, …) y = np.random.normal(key, …), in one block: the same numbers twice.
+local function key_again(list, k)
+    local variable, name, key = draw_at(list, k)
+    if not variable or name == "split" or name == "fold_in" then return nil end
+    for place = k - 1, math.max(1, k - FAR), -1 do
+        local token = list[place]
+        if token.kind == "keyword" and token.text ~= "local" then return nil end
+        if token.word == key and (at(list, place + 1) == "=" or at(list, place + 1) == ",")
+            and at(list, place - 1) ~= "(" then return nil end
+        local other, drawn, of_key = draw_at(list, place)
+        if other and other ~= variable and drawn == name and of_key == key then
+            return ("%s is drawn with the key of %s, and gets the same numbers; local k1, k2 = np.random.split(%s)"
+                .. ":unpack() gives two keys"):format(variable, other, key)
+        end
+    end
+end
+
+local PHRASES = { compared_table, or_literal, not_compared, walked_values, unused_result, lost_state, one_value,
+                  key_again }
 
 -- ---- Names ----------------------------------------------------------------------------------------------------------
 
@@ -192,7 +262,8 @@ function unlikely.tell(text, file)
     if #text > MOST then return end
     local may_be = false
     for _, pattern in ipairs(PATTERNS) do may_be = may_be or text:find(pattern) ~= nil end
-    if not may_be then return end
+    local held = require "neap.interp.held"
+    if not may_be and not held.may_be(text) then return end
     local list = require("neap.interp.tokens").read(text)
     local function tell(line, what) core.warn_at(("%s:%d: warning"):format(file, line), what) end
     for k = 1, #list - 1 do
@@ -202,6 +273,7 @@ function unlikely.tell(text, file)
             if what then tell(list[k].line, what) end
         end
     end
+    held.visit(list, text, tell)
     visit_names(list, tell)
 end
 

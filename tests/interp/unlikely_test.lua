@@ -21,6 +21,27 @@ local PHRASES = {
     { "if k then x = t:update(a, k, x) end", "an optimizer gives its state too, which is lost here: x, state = "
       .. "t:update(grads, state, x)" },
     { "k = np.ones({2}, {dtype=f64})", "the variable 'f64' has no value; a dtype is a text: dtype=\"f64\"" },
+    { "local p, q = np.random.split(np.random.key(0), 2)", "one value for several variables, of which the others get "
+      .. "nil; np.random.split(…):unpack() gives the keys" },
+    { "local p, q = np.array{1, 2}", "one value for several variables, of which the others get nil; "
+      .. "np.array{…}:unpack() gives its elements" },
+    { "local p, q, r = x.shape", "one value for several variables, of which the others get nil; unpack(x.shape) gives "
+      .. "the extents" },
+    { "local p, q = np.split(x, 3) print(p)", "one value for several variables, of which the others get nil; "
+      .. "unpack(np.split(…)) gives the parts" },
+    { "local h = np.random.key(0) local u = np.random.normal(h, {2}) v = np.random.normal(h, {2})", "v is drawn with "
+      .. "the key of u, and gets the same numbers; local k1, k2 = np.random.split(h):unpack() gives two keys" },
+    { "x:sort() print(x)", "the result is not used, and x stays as it is; x = x:sort(…) takes it" },
+    { "local list = {'a', 'b'} print(list[-1])", "list[-1] is nil: the last item of a table is list[#list]" },
+    { "print(list[0])", "list[0] is nil: tables count from 1" },
+    { "print(list.length)", "list.length is nil: #list is its length" },
+    { "print(list[x:argmax()])", "a table knows nothing of the values of arrays, and counts from 1: "
+      .. "list[x:argmax():item() + 1]" },
+    { "print(list[np.argmin(x):item()])", "positions in arrays count from 0, in tables from 1: "
+      .. "list[np.argmin(x):item() + 1]" },
+    { "for i = 0, #list - 1 do print(list[i]) end", "list[0] is nil: tables count from 1, for i = 1, #list do" },
+    { "local word = 'abc' print(word[1])", "word[1] of a text is nil: word:sub(1, 1) is a part of it" },
+    { "print(word.length)", "word.length is nil: #word is its length" },
     { "k = None", "the variable 'None' has no value; Lua writes nil" },
     { "print(True)", "the variable 'True' has no value; Lua writes true" },
     { "print(nan)", "the variable 'nan' has no value; 0 / 0 is nan" },
@@ -42,6 +63,17 @@ t[1] = x:astype("f64")
 for k in ipairs(t) do t[k] = k end
 for k, v in ipairs(t) do t[k] = v end
 local f64, nan = "f64", 0 / 0
+local k1, k2 = np.random.split(np.random.key(0)):unpack()
+local u = np.random.normal(k1, {2}) local v = np.random.normal(k2, {2})
+if b then k1 = np.random.normal(k1, {2}) else k2 = np.random.normal(k1, {2}) end
+local p, q = x.shape, y.shape
+local first, rest = unpack(x.shape)
+local list, zero, named, word = {1, 2}, {[0] = 1, 2}, {1, n = 2, length = 3}, "abc"
+local filled, proxy = {1, 2}, setmetatable({1}, {})
+filled[0] = 3
+print(list[1], zero[0], named.length, #word, filled[0], proxy[-1], list[x:argmax():item() + 1])
+local function last(list, word) return list[-1], word[1] end
+for i = 0, #list - 1 do print(list[i + 1], i) end
 print(np.ones({2}, {dtype=f64}), nan, ({None = 1}).None)
 local function inf(True) return True end
 local s = "if a == 1 or 2 then x == {} x:sort()" -- if a == 1 or 2 then x == {} x:sort()

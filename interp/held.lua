@@ -1,0 +1,191 @@
+--- held.lua: items that are not there, of variables whose every assignment in a text is a list or a text: a warning
+-- when a script or module is loaded (unlikely.lua). Such an item is nil, silently.
+--
+--      list = {"a", "b"}    list[-1]   list[0]   list.length   list[x:argmax()]   list[x:argmax():item()]
+--      word = "abc"         word[1]    word.length
+--
+-- A variable that is also a parameter, the variable of a loop, or assigned anything else is left alone; so is a list
+-- into which the text puts items, or which gets a metatable.
+local core = require "neap.core"
+
+local held = {}
+
+local PATTERNS = { "[%w_]%[%s*%-%s*%d", "[%w_]%[%s*0%s*%]", "[%w_]%.length%f[^%w_]", "[%w_]%.len%f[^%w_]",
+    "[%w_]%.size%f[^%w_]", "%f[%w_]argmax%f[^%w_]", "%f[%w_]argmin%f[^%w_]", "=%s*0%s*,%s*#" }
+
+local OPENS = { ["("] = ")", ["{"] = "}", ["["] = "]" }
+local CLOSES = { [")"] = true, ["}"] = true, ["]"] = true }
+local LENGTHS = { length = true, len = true, size = true }
+local POSITIONS = { argmax = true, argmin = true }
+local FAR = 400 -- tokens of a loop that are looked at
+
+--- Whether a text may have such items: then it is worth reading as tokens.
+function held.may_be(text)
+    for _, pattern in ipairs(PATTERNS) do
+        if text:find(pattern) then return true end
+    end
+    for name in text:gmatch "([%a_][%w_]*)%[%s*%d+%s*%]" do
+        if text:find("%f[%w_]" .. name .. "%s*=%s*[\"']") then return true end
+    end
+    return false
+end
+
+-- ---- What variables hold --------------------------------------------------------------------------------------------
+
+--- The token that closes the bracket at k; nil: none does.
+local function closing(list, k)
+    local depth = 0
+    for at = k, #list do
+        local text = list[at].kind == "symbol" and list[at].text
+        if OPENS[text] then depth = depth + 1 end
+        if CLOSES[text] then depth = depth - 1 end
+        if depth == 0 then return at end
+    end
+end
+
+--- Whether the braces at k hold items without keys, one at least.
+local function is_list(list, k)
+    local last, depth = closing(list, k), 0
+    if not last or last == k + 1 then return false end
+    for at = k, last - 1 do
+        local text = list[at].kind == "symbol" and list[at].text
+        if OPENS[text] then depth = depth + 1 end
+        if CLOSES[text] then depth = depth - 1 end
+        local begins = depth == 1 and (at == k or text == "," or text == ";")
+        if begins and (list[at + 1].text == "[" or list[at + 2].text == "=") then return false end
+    end
+    return true
+end
+
+--- Whether token k ends its statement, so that no operator changes what stands before.
+local function ends_statement(list, k)
+    local follower = list[k + 1]
+    return not follower or follower.kind == "name" or follower.kind == "end" or follower.text == ";"
+        or follower.kind == "keyword" and follower.text ~= "and" and follower.text ~= "or"
+end
+
+--- "list" or "text": what an expression that begins at k is alone; nil: something else.
+local function kind_at(list, k)
+    local token = list[k]
+    if token and token.kind == "string" then return ends_statement(list, k) and "text" or nil end
+    if not token or token.text ~= "{" or not is_list(list, k) then return nil end
+    return ends_statement(list, closing(list, k)) and "list" or nil
+end
+
+--- Notes that a name holds values of a kind, or, without one, anything.
+local function note(kinds, name, kind)
+    if kinds[name] == nil then kinds[name] = kind or false end
+    if kinds[name] ~= kind then kinds[name] = false end
+end
+
+--- Notes the names between two tokens as holding anything.
+local function note_all(kinds, list, from, to)
+    for k = from, to do
+        if list[k].kind == "name" then note(kinds, list[k].word, nil) end
+    end
+end
+
+--- By name: "list" or "text"; false: anything.
+local function kinds_of(list)
+    local kinds = {}
+    for k, token in ipairs(list) do
+        local text, before = token.text, list[k - 1]
+        if text == "function" then
+            local open = k + 1
+            while list[open] and list[open].text ~= "(" do open = open + 1 end
+            if list[open] then note_all(kinds, list, k, closing(list, open) or #list) end
+        elseif text == "for" then
+            local last = k + 1
+            while list[last] and (list[last].kind == "name" or list[last].text == ",") do last = last + 1 end
+            note_all(kinds, list, k, last - 1)
+        elseif text == "local" and list[k + 1].kind == "name" then
+            local follower = list[k + 2].text
+            if follower ~= "=" then note_all(kinds, list, k + 1, k + 1) end
+        elseif text == "=" and before.kind == "name" then
+            local member = list[k - 2] and list[k - 2].text
+            local alone = member ~= "." and member ~= ","
+            if alone then note(kinds, before.word, kind_at(list, k + 1)) end
+            local at = k - 2
+            while member == "," and list[at] and (list[at].text == "," or list[at].kind == "name") do at = at - 1 end
+            if member == "," then note_all(kinds, list, at + 1, k - 1) end
+        elseif text == "[" and before and before.kind == "name" then
+            local last = closing(list, k)
+            if last and list[last + 1].text == "=" then note(kinds, before.word, nil) end
+        elseif token.word == "setmetatable" and list[k + 2] and list[k + 2].kind == "name" then
+            note(kinds, list[k + 2].word, nil)
+        end
+    end
+    return kinds
+end
+
+-- ---- Items ----------------------------------------------------------------------------------------------------------
+
+--- What is said of the index between the brackets at `open` and `last` of a list.
+local function list_item(name, list, open, last, text)
+    local inside = text:sub(list[open].to + 1, list[last].from - 1):gsub("%s+", " ")
+    local first, second = list[open + 1], list[open + 2]
+    if first.text == "-" and second.kind == "number" and last == open + 3 then
+        return ("%s[%s] is nil: the last item of a table is %s[#%s]"):format(name, inside, name, name)
+    end
+    if first.word == "0" and last == open + 2 then return ("%s[0] is nil: tables count from 1"):format(name) end
+    local close = list[last - 1].text == ")" and last - 1
+    local is_number = close and list[close - 2] and list[close - 2].word == "item"
+    if is_number then close = close - 4 end -- ) : item ( )
+    if not close or list[close].text ~= ")" then return nil end
+    local depth, at = 0, close
+    repeat
+        depth = depth + (list[at].text == ")" and 1 or list[at].text == "(" and -1 or 0)
+        at = at - 1
+    until depth == 0 or at <= open
+    if depth ~= 0 or not POSITIONS[list[at].word] then return nil end
+    local number = is_number and inside or inside .. ":item()"
+    local why = is_number and "positions in arrays count from 0, in tables from 1"
+        or "a table knows nothing of the values of arrays, and counts from 1"
+    return ("%s: %s[%s + 1]"):format(why, name, number)
+end
+
+--- for i = 0, #list - 1 do … list[i]
+local function loop_from_zero(list, k, kinds)
+    local variable, name = list[k + 1], list[k + 6]
+    if list[k + 2].text ~= "=" or list[k + 3].word ~= "0" or list[k + 5].text ~= "#" or kinds[name.word] ~= "list" then
+        return nil
+    end
+    for at = k + 7, math.min(#list - 3, k + FAR) do
+        if list[at].word == name.word and list[at + 1].text == "[" and list[at + 2].word == variable.word
+            and list[at + 3].text == "]" then
+            return ("%s[0] is nil: tables count from 1, for %s = 1, #%s do"):format(name.word, variable.word, name.word)
+        end
+    end
+end
+
+--- What is said of token k, a name that holds a list or a text.
+local function item(list, k, kind, text)
+    local name, mark, member = list[k].word, list[k + 1].text, list[k + 2]
+    if mark == "." and member.kind == "name" and LENGTHS[member.word] and list[k + 3].text ~= "=" then
+        return ("%s.%s is nil: #%s is its length"):format(name, member.word, name)
+    end
+    local last = mark == "[" and closing(list, k + 1)
+    if not last then return nil end
+    if kind == "list" then return list_item(name, list, k + 1, last, text) end
+    local inside = text:sub(list[k + 1].to + 1, list[last].from - 1)
+    return ("%s[%s] of a text is nil: %s:sub(%s, %s) is a part of it"):format(name, inside, name, inside, inside)
+end
+
+--- Calls tell(line, what) for each item in the tokens of a text that is not there.
+function held.visit(list, text, tell)
+    local kinds = kinds_of(list)
+    for k = 1, #list - 3 do
+        if k % 1000 == 0 then core.check_interrupt() end
+        local token, before = list[k], list[k - 1]
+        local kind = token.kind == "name" and kinds[token.word]
+        local is_member = before and (before.text == "." or before.text == ":")
+        local what
+        if kind and not is_member then what = item(list, k, kind, text) end
+        if token.text == "for" and list[k + 7] then what = loop_from_zero(list, k, kinds) end
+        if what then tell(token.line, what) end
+    end
+end
+
+jit.off(held.visit, true)
+
+return held
