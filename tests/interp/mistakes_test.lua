@@ -355,6 +355,12 @@ local MISTAKES = {
     { "np.jit(function(v) count = count + 1 return v end)(x)",
       "warning: np.jit: the function assigns a number to the global 'count', which happens while it is "
       .. "traced, not at each call: make it local, return it, or pass it in as an array", warns = true },
+    { "np.jit(function(v) return v * math.random() end)(x)",
+      "warning: np.jit: math.random is called while the function is recorded, so each call has the same number: pass "
+      .. "it in as an argument, or draw with np.random and a key", warns = true },
+    { "tick = os.clock np.jit(function(v) return v * tick() end)(x)",
+      "warning: np.jit: os.clock is called while the function is recorded, so each call has the same number: pass it "
+      .. "in as an argument", warns = true },
     { [[np.device_put(x,"gpu:0")]], "np.device_put: there is no device 'gpu:0' (devices: cpu:0)" },
     { "np.where(x:gt(1), x)", "np.where: takes a condition and two values, or a condition" },
     { "np.concat(x, x)",

@@ -220,21 +220,26 @@ end
 
 --- Guards the values around the function, besides those that are guarded already: a block may reach other variables
 -- than the last block of the same code. Variables that the function assigns are not guarded: this happens once, when it
--- is recorded.
+-- is recorded. Returns the name of a function that gives another number each time, if one is read.
 local function guard_version(state, version)
     local function ignores(place) return same_place(state.assigned, place) ~= nil end
-    local places = {}
-    for _, place in ipairs(capture.places(state.user_function)) do
-        places[#places + 1] = guarded_place(state, place)
-    end
+    local places, all = {}, capture.places(state.user_function)
+    local changing = capture.changing(all)
+    for _, place in ipairs(all) do places[#places + 1] = guarded_place(state, place) end
     version.guards = guards.of(places, ignores, version.guards or {})
     version.holds[1] = guards.compile(version.guards)
+    return changing
 end
 
 --- After a recording: variables that the function assigned, or that callbacks alone read, are no guards.
 function settle_guards(state, version)
     for _, guard in ipairs(guards.changed(version.guards)) do state.assigned[#state.assigned + 1] = guard.place end
-    guard_version(state, version)
+    local changing = guard_version(state, version)
+    if changing then
+        core.warn(state.name, "%s is called while the function is recorded, so each call has the same number: pass it "
+                  .. "in as an argument%s", changing,
+                  changing == "math.random" and ", or draw with np.random and a key" or "")
+    end
 end
 
 local function raise_changed(state)

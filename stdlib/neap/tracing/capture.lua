@@ -246,6 +246,19 @@ function capture.counted(places)
     end
 end
 
+-- Functions of Lua's that give another number each time.
+local CHANGING = { [math.random] = "math.random", [os.time] = "os.time", [os.clock] = "os.clock" }
+
+--- The name of such a function that is read in one of the places; nil: none is.
+function capture.changing(places)
+    for _, place in ipairs(places) do
+        for _, path in pairs(place.paths) do
+            local name = CHANGING[capture.follow(place.value, path) or 0]
+            if name then return name end
+        end
+    end
+end
+
 for _, f in ipairs { add_reads, add_path, capture.places, capture.assigned, capture.counted } do jit.off(f) end
 
 return capture
