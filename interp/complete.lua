@@ -82,6 +82,19 @@ local function members_place(text, k, separator)
         return place
     end
     local value, path = found.value, text:path(k)
+    local fields, methods, part = infer.members(value)
+    if fields then
+        local holder = separator == ":" and methods or fields
+        function place.each(offer)
+            for name in next, holder do offer(name) end
+        end
+        function place.note(name)
+            if separator == ":" then return help_note(part .. name) end
+            local value = holder[name]
+            return value ~= true and type(value) ~= "function" and value_note(value) or nil
+        end
+        return place
+    end
     if type(value) == "string" and separator == "." then return nil end
     local function get(name)
         for _, holder in ipairs(infer.holders(value)) do

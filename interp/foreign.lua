@@ -165,6 +165,7 @@ return {
     { "", "^%s*class%s+[%a_]", "Lua has no classes: tables with functions in them" },
     { "'=' expected", "^%s*struct%s+[%a_]", "Lua has no structs: tables with fields in them" },
     { "", "^%s*try%s*:", "Lua writes local ok, problem = pcall(f)" },
+    { "'=' expected", "^%s*try%s+[%a_]", "Lua writes local ok, problem = pcall(f)" },
     { "", "^%s*try%s*{?%s*$", "Lua writes local ok, problem = pcall(f)" },
     { "", "^%s*catch%f[%W]", "Lua writes local ok, problem = pcall(f)" },
     { "", "^%s*except%f[%W]", "Lua writes local ok, problem = pcall(f)" },

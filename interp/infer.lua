@@ -42,7 +42,18 @@ function infer.holders(value)
     return list
 end
 
+--- What a value of the library's that is no table and no array has, by name: fields, methods; and the part of help
+-- that has these (__members). A field that takes work is no value but true or a function. Nil: it says nothing.
+function infer.members(value)
+    local meta = type(value) == "userdata" and debug.getmetatable(value)
+    local members = type(meta) == "table" and rawget(meta, "__members")
+    if members then return members(value) end
+end
+
 local function field_of(value, key)
+    local fields = infer.members(value)
+    local own = fields and rawget(fields, key)
+    if own ~= nil and own ~= true and type(own) ~= "function" then return own end
     for _, holder in ipairs(infer.holders(value)) do
         local found = rawget(holder, key)
         if found ~= nil then

@@ -235,6 +235,7 @@ end
 local function operand(message, line)
     local name, what = message:match "attempt to [%a ]- %a+ '([%w_%?]+)' %(an? (%a+) value%)"
     local act = message:match "attempt to (%a+)"
+    if act == "get" and line:find "#%s*%.%.%." then return 'select("#", ...) counts the arguments' end
     if what == "function" and name ~= "?" and (act == "perform" or act == "concatenate") then
         return ("it is a function: %s(…) calls it"):format(name)
     end

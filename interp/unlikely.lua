@@ -15,7 +15,7 @@ local unlikely = {}
 local MOST = 2^20 -- bytes of a text that is looked at
 
 -- One of these is in a text with a phrase.
-local PATTERNS = { "[=~]=%s*{", "%.shape%s*[=~]=", "%sor%s+[%d\"']", "%f[%w_]not%s+[%a_][%w_]*%s*[=~]=",
+local PATTERNS = { "[=~]=%s*{", "#%s*%.%.%.", "%.shape%s*[=~]=", "%sor%s+[%d\"']", "%f[%w_]not%s+[%a_][%w_]*%s*[=~]=",
     "dtype%s*=%s*%l",
                    "%f[%w_]in%s+ipairs", ":at%s*{", ":at%(", ":reshape%f[^%w_]", ":astype%f[^%w_]", ":sort%f[^%w_]",
                    ":transpose%f[^%w_]", ":clip%f[^%w_]", ":update%f[^%w_]", "%f[%w_]None%f[^%w_]",
@@ -215,8 +215,13 @@ local function key_again(list, k)
     end
 end
 
+local function counted_arguments(list, k)
+    if at(list, k) ~= "#" or at(list, k + 1) ~= "..." then return nil end
+    return '#... is the length of the first argument; select("#", ...) counts them'
+end
+
 local PHRASES = { compared_table, or_literal, not_compared, walked_values, unused_result, lost_state, one_value,
-                  key_again }
+                  key_again, counted_arguments }
 
 -- ---- Names ----------------------------------------------------------------------------------------------------------
 

@@ -55,6 +55,22 @@ check.test("fields behind a dot, methods behind a colon", function()
     end
 end)
 
+check.test("of a table its columns and methods, of a column those of its kind", function()
+    local days = np.to_datetime { "2020-01-01", "2020-01-02" }
+    rawset(_G, "rows", np.table { name = { "a", "b" }, born = np.arange(2), day = days })
+    becomes("rows.", "rows.born", "rows.columns", "rows.day", "rows.name", "rows.shape")
+    becomes("rows:gro", "rows:group")
+    becomes("rows:val", "rows:value_counts") -- of a module that is loaded late
+    becomes("rows.born:cums", "rows.born:cumsum")
+    becomes("rows.name.lev", "rows.name.levels")
+    becomes("rows.name:upp", "rows.name:upper")
+    becomes("rows.day.mon", "rows.day.month")
+    becomes("rows.day:strf", "rows.day:strftime")
+    for _, text in ipairs(completions "rows:") do
+        check.equal(type(rows[text:match ":(.*)$"]), "function", text)
+    end
+end)
+
 check.test("results of calls, brackets and indices that are known to be arrays, and no others", function()
     for _, text in ipairs { "np.ones{3}", "(arr + 1)", "(2 * (1 + arr))", "arr.T", "arr:sum()", "arr:sum{axis=0}:exp()",
                             "arr[0]", 'arr"1:2"', "tab.other.arr", 'tab["other"].arr', "np.linalg.svd(arr)",

@@ -42,6 +42,8 @@ local PHRASES = {
     { "for i = 0, #list - 1 do print(list[i]) end", "list[0] is nil: tables count from 1, for i = 1, #list do" },
     { "local word = 'abc' print(word[1])", "word[1] of a text is nil: word:sub(1, 1) is a part of it" },
     { "print(word.length)", "word.length is nil: #word is its length" },
+    { "local function first(...) return #... end", "#... is the length of the first argument; select(\"#\", ...) "
+      .. "counts them" },
     { "k = None", "the variable 'None' has no value; Lua writes nil" },
     { "print(True)", "the variable 'True' has no value; Lua writes true" },
     { "print(nan)", "the variable 'nan' has no value; 0 / 0 is nan" },

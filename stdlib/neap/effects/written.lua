@@ -39,15 +39,16 @@ end
 --- "np.sum(x, {axis=…})" of a function that help knows, else "function(x, y)", and where it was written.
 local function function_text(f)
     local info, names = debug.getinfo(f, "Su"), {}
-    local is_own = info.what ~= "C" and core.is_library(f)
+    local is_own = info.what ~= "C" and core.is_library(f) -- of Lua's own, some are Lua functions without a text
     if is_own and np.help then
         local summary = core.help.summary(f)
         if summary then return (summary:match "^[^\n]*") end
     end
-    for k = 1, info.what == "C" and 0 or info.nparams do names[k] = debug.getlocal(f, k) end
-    if info.isvararg or info.what == "C" then names[#names + 1] = "..." end
+    local is_builtin = info.linedefined < 0
+    for k = 1, is_builtin and 0 or info.nparams do names[k] = debug.getlocal(f, k) end
+    if info.isvararg or is_builtin then names[#names + 1] = "..." end
     local text = "function(" .. table.concat(names, ", ") .. ")"
-    if is_own or info.what == "C" then return text end
+    if is_own or is_builtin then return text end
     return ("%s of %s:%d"):format(text, info.short_src, info.linedefined)
 end
 

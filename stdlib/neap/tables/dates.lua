@@ -470,4 +470,6 @@ end
 
 function Dates.__describe(column) return ("a column of %d dates"):format(#column) end
 
+function Dates.__members() return fields, methods, "dates." end
+
 return dates

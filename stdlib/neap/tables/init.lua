@@ -548,4 +548,14 @@ function Table.__describe(t)
     return ("a table of %d rows and the columns %s"):format(t._rows, table.concat(t._names, ", "))
 end
 
+--- What Tab offers behind t. and t:, by name: fields with their values, methods; and the part of help that has these.
+function Table.__members(t)
+    local own_fields, own_methods = { columns = fields.columns(t), shape = fields.shape(t) }, {}
+    for name, values in pairs(t._columns) do own_fields[name] = values end
+    for _, list in ipairs { late, methods } do
+        for name in pairs(list) do own_methods[name] = true end
+    end
+    return own_fields, own_methods, "table."
+end
+
 return tables

@@ -310,6 +310,11 @@ function Text.__newindex()
     fail("a column of texts cannot be changed")
 end
 
+function Text.__members()
+    require "neap.tables.strings"
+    return { codes = true, levels = true, size = true, dtype = true }, methods, "text."
+end
+
 function Text.__len(column)
     return #column.codes
 end
