@@ -74,8 +74,8 @@ NEAP_API int neap_program_rename(neap_program *program, int outputs, int n, cons
 /* What is known of input or output k: its shape, dtype, device; an input that is weak is a number. *name gets its name,
  * or NULL (BORROWED until it is renamed). `weak` 2: it was no integer when the program was traced. */
 NEAP_API int neap_program_port(neap_program *program, int outputs, int k, neap_info *out, const char **name);
-/* The printed form, cut to that many lines (0: all of them). *bytes gets the full length; at most `capacity` are
- * written. */
+/* The printed form, cut to that many lines (0: all of them; -1: all, and the script line behind each op). *bytes gets
+ * the full length; at most `capacity` are written. */
 NEAP_API int neap_program_text(neap_program *program, int lines, char *text, size_t capacity, size_t *bytes);
 /* A picture of its graph, in the language of Graphviz's dot, of bounded size. */
 NEAP_API int neap_program_dot(neap_program *program, char *text, size_t capacity, size_t *bytes);

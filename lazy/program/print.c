@@ -501,9 +501,9 @@ static bool say_left(lazy_print *print, const sheet *s, int64_t k, int64_t p, in
     return orders || !none;
 }
 
-/* " -- outer/inner": behind an op, as a comment of Lua. */
+/* " -- outer/inner", or " -- net.lua:7 …": behind an op, as a comment of Lua. */
 static void say_scope(lazy_print *print, const sheet *s, const neap_node *node) {
-    int32_t scope = graph_site_scope(s->program->ctx, node->site);
+    int32_t scope = print->sites ? node->site : graph_site_scope(s->program->ctx, node->site);
     if (scope)
         lazy_say(print, "  -- %s", graph_site_text(s->program->ctx, scope));
 }
@@ -661,7 +661,7 @@ static void cut_lines(lazy_print *print, int lines) {
 
 int program_text(neap_program *program, const lazy_reserved *reserved, int lines, char *text, size_t capacity,
                  size_t *bytes) {
-    lazy_print print = {.named = program, .reserved = *reserved};
+    lazy_print print = {.named = program, .reserved = *reserved, .sites = lines < 0};
     sheet s = {0};
     if (!program->ctx)
         return neap_error(NEAP_E_STATE, "program: its session has ended");

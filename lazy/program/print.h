@@ -20,6 +20,7 @@ typedef struct lazy_print { /* all zero: empty */
     lazy_text text;
     lazy_reserved reserved;
     const neap_program *named; /* whose inputs go by their own names; NULL: all go by letters */
+    bool sites;                /* with the script line behind each op */
     int32_t nshared;           /* programs inside others that have got a name, since they stand there more than once */
     int status;
 } lazy_print;

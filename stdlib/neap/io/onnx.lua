@@ -1,10 +1,12 @@
 --- onnx.lua: np.io.load_onnx and np.io.save_onnx: networks in ONNX files (neap/onnx has the format and the operators).
 local core = require "neap.core"
+local staging = require "neap.tracing.staging"
 local trees = require "neap.core.trees"
 local files = require "neap.files"
 local model = require "neap.onnx.model"
 local save = require "neap.onnx.save"
 
+local C = core.C
 local onnx = {}
 
 --- np.io.load_onnx(path) -> f, params: the network in an ONNX file as a function, and its weights, a table of arrays by
@@ -41,9 +43,24 @@ local function by_path(name, given)
     return list
 end
 
---- np.io.save_onnx(program, path, {initializers=…}) -> nothing: writes a program as an ONNX file, opset 20. Raises if
--- the program has an op for which the format has no operator, captured arrays, sizes by name, effects or other
--- programs. Indices out of range, which np.take clips, are errors elsewhere. Waits.
+--- The printed form of a program in which captured arrays are inputs behind all others, with script lines; and these
+-- arrays.
+local function listed(name, program, ports)
+    local given = { n = #ports }
+    for k, port in ipairs(ports) do
+        local spec = staging.Spec { dtype = core.dtype_codes[port.dtype], shape = port.shape }
+        given[k] = not port.number and spec or port.dtype:find "^b?f" and 0.5 or 1
+    end
+    local entry, captured = staging.closed(name, function(...) return program(...) end, given, nil, true)
+    local text = core.text(name, function(to, capacity, bytes)
+        return C.neap_program_text(entry.program, -1, to, capacity, bytes)
+    end)
+    return text, captured
+end
+
+--- np.io.save_onnx(program, path, {initializers=…}) -> nothing: writes a program as an ONNX file, opset 20. Arrays
+-- that it captured become weights. Raises if it has an op for which the format has no operator (with the op and its
+-- script line), sizes by name or effects. Indices out of range, which np.take clips, are errors elsewhere. Waits.
 --- initializers: arrays for inputs of the program, which become weights in the file: nested tables by the names of
 -- arguments
 --- > params = {w = np.ones(2)}
@@ -59,7 +76,12 @@ function onnx.save_onnx(program, path, given)
     end
     core.check_path(name, path, 2)
     local initializers = by_path(name, core.options(name, given, { initializers = true }).initializers)
-    local ok, pieces = pcall(save.bytes, program, initializers)
+    if program.declared then
+        core.raise(name, "the program is for every size '%s': trace one for fixed sizes", program.declared.names[1])
+    end
+    local ports = { inputs = program:inputs(), outputs = program:outputs() }
+    local text, captured = listed(name, program, ports.inputs)
+    local ok, pieces = pcall(save.bytes, text, ports, initializers, captured)
     if not ok and type(pieces) == "table" and pieces.problem then core.raise(name, "%s", pieces.problem) end
     if not ok then error(pieces, 0) end
     local good, problem = files.write(path, pieces)
