@@ -40,11 +40,14 @@ static int start_engine_once(const neap_engine_config *config) {
     }
     engine.cores = engine_cores_count();
     neap_engine_config all = *config;
+    int status = all.workers == 0 ? engine_workers_wanted(&all.workers) : NEAP_OK;
+    if (status)
+        return status;
     if (all.workers == 0)
         all.workers = all.scheduler == NEAP_SCHEDULER_DEVICE ? 1 : engine.cores;
     if (all.devices == 0)
         all.devices = 1;
-    int status = engine_pool_open(&all, engine_op_run);
+    status = engine_pool_open(&all, engine_op_run);
     if (status)
         return status;
     engine.shuffle = all.shuffle;

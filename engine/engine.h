@@ -70,7 +70,8 @@ enum {
 };
 
 typedef struct neap_engine_config {
-    int workers;      /* threads of a pool; 0: as many as cores for this process (by device: 1) */
+    int workers;      /* threads of a pool; 0: NEAP_WORKERS of the environment, else as many as cores for this process,
+                       * within its CPU quota (by device: 1) */
     int devices;      /* CPU devices; 0: 1 */
     int scheduler;    /* NEAP_SCHEDULER_… */
     uint64_t shuffle; /* not 0: seeds a pseudo-random order of ready ops, to find hidden orders */

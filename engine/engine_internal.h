@@ -3,7 +3,7 @@
  * The files from the ground up. A file needs symbols of earlier files alone, so a reader needs no later ones;
  * tools/check_layers reads this list and holds the objects to it.
  *
- *      ground:     sync state thread status slab spawn
+ *      ground:     sync state thread status slab spawn quota cores
  *      waking:     wake activity failure child
  *      devices:    device_cpu memory device_kinds plugin device memory_stats
  *      timeline:   timeline_file timeline
@@ -238,7 +238,7 @@ uint64_t engine_var_target(neap_var *var); /* the version after all writes pushe
 int engine_var_watch(neap_var *var, neap_waker *waker, uint64_t target);
 bool engine_var_idle(neap_var *var); /* nothing is granted or queued */
 
-/* ---- State (state.c, status.c) ----------------------------------------------------------------------------------- */
+/* ---- State (state.c, status.c, cores.c) -------------------------------------------------------------------------- */
 enum { ENGINE_DEVICES_MOST = 1024, ENGINE_WORKERS_MOST = 1024 };
 enum { ENGINE_OFF, ENGINE_RUNNING, ENGINE_CLOSED, ENGINE_DEAD /* a fork's child */ };
 
@@ -256,8 +256,11 @@ typedef struct engine_state {
 
 extern engine_state engine;
 
-/* Counts and ranks the cores of the process: at start. */
+/* Counts and ranks the cores of the process, at start. Returns how many of them it can keep busy: all, unless a CPU
+ * quota (quota.h) allows less. */
 int engine_cores_count(void);
+/* How many workers the environment's NEAP_WORKERS asks for, 0: it is not set. NEAP_E_ARGUMENT: it is no such number. */
+int engine_workers_wanted(int *out);
 /* Where this thread's core stands among the process's cores, as one of 0 … parts - 1. */
 int engine_core_part(int parts);
 

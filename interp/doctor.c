@@ -7,6 +7,7 @@
 #include "engine/device.h"
 #include "engine/libs/conv.h"
 #include "engine/libs/fft.h"
+#include "engine/quota.h"
 #include "formats/formats.h"
 #include "interp/session.h"
 #include "lazy/native/gpu.h"
@@ -17,12 +18,21 @@ static void set_text(lua_State *L, const char *key, const char *text) {
     lua_setfield(L, -2, key);
 }
 
+/* How many worker threads there are, and why so many; or why there are none. */
+static void set_workers(lua_State *L) {
+    char text[5000], why[4900];
+    if (neap_engine_start(NULL) < 0)
+        snprintf(text, sizeof text, "none: %s", neap_error_text());
+    else
+        snprintf(text, sizeof text, "%d: %s", neap_engine_workers(), engine_cores_explain(why, sizeof why));
+    set_text(L, "workers", text);
+}
+
 /* The GPUs, each with its memory, or why there is none. */
 static void set_gpus(lua_State *L) {
     char text[512] = "";
     int number = 0, n = 0;
     neap_device_facts facts;
-    neap_engine_start(NULL);
     while (neap_device_open("cuda", n, &number) == NEAP_OK && neap_device_get(number, &facts) == NEAP_OK) {
         char why[256];
         size_t at = strlen(text);
@@ -56,6 +66,7 @@ int doctor_run(lua_State *L) {
     set_text(L, "transforms", engine_fft_library());
     set_text(L, "png", neap_image_library(NEAP_IMAGE_PNG));
     set_text(L, "jpeg", neap_image_library(NEAP_IMAGE_JPEG));
+    set_workers(L);
     set_gpus(L);
     if (neap_plugin_load("mpi") == NEAP_OK)
         set_text(L, "mpi", "plugin neap_mpi.so");

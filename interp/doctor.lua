@@ -100,6 +100,7 @@ function doctor.report(facts)
         { "instruction set", facts.isa },
         { "native code", native_text(facts.native) },
         { "cores", cores_text() },
+        { "workers", facts.workers },
         { "memory", memory_text() },
         { "huge pages", grep("/sys/kernel/mm/transparent_hugepage/enabled", "%[(%w+)%]", "not available") },
         { "BLAS", blas_text() },

@@ -50,7 +50,9 @@ static const option_row rows[] = {
      "compute on devices of another kind, such as cuda; --devices says on\n"
      "how many (default: the environment's NEAP_DEVICE, else cpu)"},
     {"--gpu", NULL, FLAG, MEMBER(gpu), "--gpu", "compute on GPUs: --device cuda"},
-    {"--workers", NULL, COUNT, MEMBER(workers), "--workers N", "use N worker threads (default: one per core)"},
+    {"--workers", NULL, COUNT, MEMBER(workers), "--workers N",
+     "use N worker threads (default: the environment's NEAP_WORKERS, else\n"
+     "one per core, within the CPU quota)"},
     {"--scheduler", NULL, SCHEDULER, MEMBER(scheduler), "--scheduler S",
      "how work is given to threads: pool (default), device (threads for\n"
      "each device), naive (no threads: everything at once, in order)"},
