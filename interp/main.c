@@ -19,6 +19,7 @@
 #include "interp/options.h"
 #include "interp/processes.h"
 #include "interp/repl.h"
+#include "interp/restart.h"
 #include "interp/session.h"
 #include "interp/signals.h"
 #include "lazy/lazy.h"
@@ -207,6 +208,11 @@ static void keep_standard_streams(void) {
 static int check_processes(char **argv, const options *options) {
     bool reads = options->prompt || (options->script == 0 && options->ncode == 0) ||
                  (options->script > 0 && strcmp(argv[options->script], "-") == 0);
+    if (*processes_mark() != '\0' && options->restart) {
+        fprintf(stderr, "neap: %s--restart stands in front of mpirun: neap --restart %d mpirun ... neap script.lua\n",
+                processes_mark(), options->restart);
+        return -1;
+    }
     if (*processes_mark() == '\0' || options->doctor || !reads)
         return 0;
     fprintf(stderr,
@@ -231,13 +237,15 @@ int main(int argc, char **argv) {
     }
     if (check_processes(argv, &options) < 0)
         return SESSION_USAGE;
-    if (start_timeline(&options) < 0 || start_engine(&options) < 0)
+    if (!options.restart && (start_timeline(&options) < 0 || start_engine(&options) < 0))
         return SESSION_FAILED;
     lua_State *L = session_new(argc, argv, options.script);
     if (!L) {
         fprintf(stderr, "neap: out of memory\n");
         return SESSION_FAILED;
     }
+    if (options.restart)
+        session_exit(L, restart_main(L, argc, argv, &options), true);
     signals_catch(L, false);
     int status = options.doctor ? finish_stdout(doctor_run(L)) : session_load_library(L);
     if (status == SESSION_OK && options.kernel > 0)

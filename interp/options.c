@@ -64,6 +64,15 @@ static const option_row rows[] = {
      "(default: the environment's NEAP_TIER)"},
     {"--trace", NULL, TEXT, MEMBER(trace), "--trace FILE",
      "write a timeline of all operations to FILE, for ui.perfetto.dev"},
+    {"--restart", NULL, COUNT, MEMBER(restart), "--restart N",
+     "run the COMMAND that follows, such as mpirun with its words, and\n"
+     "start it anew, at most N times, when it has failed"},
+    {"--hosts", NULL, TEXT, MEMBER(hosts), "--hosts A,B",
+     "with --restart: the hosts that {hosts} in COMMAND stands for; such\n"
+     "as do not answer are left out"},
+    {"--reach", NULL, TEXT, MEMBER(reach), "--reach CMD",
+     "with --hosts: CMD HOST true tells whether HOST is there (default:\n"
+     "ssh -o BatchMode=yes -o ConnectTimeout=5)"},
     {"--version", "-v", FLAG, MEMBER(version), "--version", "print the version and exit"},
     {"--help", "-h", FLAG, MEMBER(help), "--help", "print this text and exit"},
 };
@@ -81,6 +90,7 @@ static void print_help_row(FILE *to, const char *shown, const char *help) {
 
 void options_print_help(FILE *to) {
     fputs("usage: neap [options] [script.lua [arguments]]\n"
+          "       neap --restart N [--hosts A,B,...] COMMAND...\n"
           "       neap doctor\n"
           "       neap kernel install|run\n"
           "\n"
@@ -179,6 +189,23 @@ static int parse_option(int argc, char **argv, int *k, options *out) {
     return set_option(row, value, out);
 }
 
+/* Whether the options that have come fit to --restart, or to its absence; told, if not. */
+static bool check_restart(const options *out) {
+    if (out->restart == 0) {
+        if (out->hosts || out->reach)
+            fprintf(stderr, "neap: %s wants --restart N\n", out->hosts ? "--hosts" : "--reach");
+        return !out->hosts && !out->reach;
+    }
+    bool others = out->nfirst || out->prompt || out->html || out->no_startup || out->strict || out->gpu ||
+                  out->workers || out->scheduler || out->shuffle || out->trace;
+    if (others)
+        fprintf(stderr, "neap: --restart takes --hosts, --reach and --devices beside it; other options are for the "
+                        "neap of its command\n");
+    else if (out->script == 0)
+        fprintf(stderr, "neap: --restart wants a command: neap --restart 3 mpirun -n 4 neap script.lua\n");
+    return !others && out->script > 0;
+}
+
 int options_parse(int argc, char **argv, options *out) {
     *out = (options){.device = getenv("NEAP_DEVICE"),
                      .tier = getenv("NEAP_TIER"),
@@ -198,7 +225,9 @@ int options_parse(int argc, char **argv, options *out) {
     }
     if (out->gpu)
         out->device = "cuda";
-    if (k < argc && k == 1 && strcmp(argv[k], "doctor") == 0) {
+    if (k < argc && out->restart) {
+        out->script = k;
+    } else if (k < argc && k == 1 && strcmp(argv[k], "doctor") == 0) {
         out->doctor = true;
         if (argc > 2) {
             fprintf(stderr, "neap: doctor takes no arguments\n");
@@ -213,7 +242,7 @@ int options_parse(int argc, char **argv, options *out) {
         fprintf(stderr, "neap: --html wants the name of a script, and neither -i nor -e nor -l\n");
         return -1;
     }
-    return 0;
+    return out->help || out->version || check_restart(out) ? 0 : -1;
 }
 
 void options_free(options *options) {

@@ -17,6 +17,9 @@ typedef struct options {
     int shuffle;          /* seed; 0: not given */
     bool gpu;             /* the device is "cuda" */
     const char *tier;     /* whether kernels become native code; NULL: when it pays. BORROWED as `device` */
+    int restart;          /* how often the command behind the options is started anew; 0: there is none */
+    const char *hosts;    /* of that command, with commas, NULL: not told. BORROWED from argv */
+    const char *reach;    /* the command that asks whether a host is there, NULL: ssh. BORROWED from argv */
     const char *trace;    /* the file for the timeline, NULL: none. BORROWED from argv */
     bool prompt;          /* -i */
     bool html;            /* the script becomes a page */
@@ -24,7 +27,7 @@ typedef struct options {
     bool strict;          /* reading an undefined global variable is an error */
     bool version, help, doctor;
     int kernel;           /* index of the word behind "kernel" in argv; 0: no kernel */
-    int script;           /* index of the script in argv; 0: none. "-" is the standard input */
+    int script;           /* index of the script, or of --restart's command, in argv; 0: none. "-": standard input */
     int ncode;            /* number of -e options */
     int nfirst;           /* number of -e and -l options */
     options_first *first; /* these, in order: what runs before the script. OWNED */

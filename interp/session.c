@@ -17,6 +17,7 @@
 #include "interp/kernel.h"
 #include "interp/line.h"
 #include "interp/processes.h"
+#include "interp/restart.h"
 #include "interp/signals.h"
 #include "interp/system.h"
 
@@ -43,7 +44,9 @@ static int compare_name(const void *key, const void *entry) {
 
 /* Pushes the chunk of an embedded module, or a text that says that there is none. */
 static int find_embedded(lua_State *L) {
-    static const luaL_Reg in_c[] = {{"neap.interp.channels", kernel_open_module}, {"neap.interp.system", system_open}};
+    static const luaL_Reg in_c[] = {{"neap.interp.channels", kernel_open_module},
+                                    {"neap.interp.children", restart_open_children},
+                                    {"neap.interp.system", system_open}};
     const char *name = luaL_checkstring(L, 1);
     for (size_t k = 0; k < sizeof in_c / sizeof *in_c; k++)
         if (strcmp(name, in_c[k].name) == 0) {
