@@ -36,6 +36,7 @@ typedef struct net_post { /* a receive that waits */
 typedef struct net_end {
     struct net *net;
     int rank;
+    atomic_long sends, sent; /* messages, and their bytes */
     atomic_bool dead;
     net_message *messages, **last_message;
     net_post *posts, **last_post;
@@ -101,6 +102,8 @@ static int net_send(void *link, neap_transfer *t) {
     *m = (net_message){.from = end->rank, .tag = t->tag, .bytes = t->bytes, .data = t->data, .of = eager ? NULL : t};
     if (eager)
         memcpy(m->copy, t->data, t->bytes);
+    end->sends++;
+    end->sent += (long)t->bytes;
     pthread_mutex_lock(&end->net->mutex);
     t->state = 0;
     t->request = eager;

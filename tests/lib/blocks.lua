@@ -359,13 +359,14 @@ function blocks.run(page, folder)
     return problems
 end
 
---- Makes a folder in which the commands of pages run: with build/, scripts/, and neap on the path. Returns its path.
+--- Makes a folder in which the commands of pages run: with build/, scripts/, bench/, and neap on the path. Returns its
+-- path.
 function blocks.folder()
     local root = io.popen "pwd":read "*l"
     local folder = os.tmpname()
     os.remove(folder)
-    assert(os.execute(("mkdir -p %s/bin && cd %s && ln -s %s/scripts scripts && ln -s %s bin/neap && mkdir build && "
-                       .. "ln -s ../bin/neap build/neap"):format(folder, folder, root,
+    assert(os.execute(("mkdir -p %s/bin && cd %s && ln -s %s/scripts %s/bench . && ln -s %s bin/neap && mkdir build && "
+                       .. "ln -s ../bin/neap build/neap"):format(folder, folder, root, root,
                        process.neap:match "^/" and process.neap or root .. "/" .. process.neap)) == 0)
     local ffi = require "ffi"
     ffi.C.setenv("PATH", folder .. "/bin:" .. os.getenv "PATH", 1)
