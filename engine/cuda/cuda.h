@@ -118,6 +118,13 @@ typedef struct cuda_item {
     void *arg;
 } cuda_item;
 
+enum {
+    CUDA_STAGING_BLOCKS = 4,
+    CUDA_STAGING_BLOCK = 1 << 20, /* bytes */
+    CUDA_STAGING_BYTES = CUDA_STAGING_BLOCKS * CUDA_STAGING_BLOCK,
+    CUDA_STAGING_EVENTS = 2 * CUDA_STAGING_BLOCKS
+};
+
 typedef struct cuda_stream {
     cuda_device *device;
     CUstream stream;
@@ -126,7 +133,9 @@ typedef struct cuda_stream {
     pthread_cond_t changed;
     cuda_item *head, **tail;
     bool ended;
-    void *staging;        /* pinned; NULL before the first copy */
+    void *staging;   /* pinned; NULL before the first copy */
+    CUstream filler; /* of copies of several chunks (memory.c); NULL before the first, as the events */
+    CUevent steps[CUDA_STAGING_EVENTS];
     cuda_passage passage; /* since the last item; without an op */
     cuda_op *ops;         /* that are being enqueued */
     cuda_failure failure; /* broken by another device */
@@ -151,8 +160,9 @@ bool cuda_is_lost(cuda_device *device);                /* asks the driver, too; 
 cuda_device *cuda_device_at(int ordinal);              /* an open one, or NULL */
 
 /* ---- host_functions.c -------------------------------------------------------------------------------------------- */
-/* Enqueues work (TAKES); the caller holds the stream's mutex and has entered. */
-int cuda_work_enqueue(cuda_stream *stream, cuda_work *work, void (*run)(cuda_work *work));
+/* Enqueues work (TAKES) in a stream of CUDA, for which ours waits; the caller holds the mutex of ours and has
+ * entered. */
+int cuda_work_enqueue(cuda_stream *stream, CUstream in, cuda_work *work, void (*run)(cuda_work *work));
 /* Frees what the stream has passed, or, if its device is lost, what it will not do any more. */
 void cuda_works_free(cuda_work *works, bool lost);
 /* The calling thread's op on the stream, made by need; NULL: no memory. The caller holds the stream's mutex. */
@@ -177,9 +187,10 @@ int cuda_pool_alloc(cuda_device *device, CUstream stream, size_t bytes, CUdevice
 int cuda_copy(neap_device *device, neap_stream *stream, int direction, void *to, const void *from, size_t bytes);
 int cuda_copy_peer(neap_device *device, neap_stream *stream, void *to, neap_device *source, const void *from,
                    size_t bytes);
-enum { CUDA_STAGING_BYTES = 1 << 22 };
-/* Makes the stream's pinned memory, if it has none. Who uses it holds the stream's mutex until all is enqueued. */
+/* Makes the stream's pinned memory, if there is none. Users hold the stream's mutex until all is enqueued, and keep to
+ * the order of the stream. */
 int cuda_staging_make(cuda_stream *stream);
+void cuda_staging_free(cuda_stream *stream); /* the caller has entered */
 
 /* ---- launch.c ---------------------------------------------------------------------------------------------------- */
 int cuda_code_new(neap_device *device, const char *name, const void *image, size_t bytes, neap_code **out);

@@ -108,7 +108,7 @@ static int enqueue_judgement(const work *w, int64_t count, bool sums) {
     if (status)
         free(j);
     else
-        status = cuda_work_enqueue(stream, &j->work, judge);
+        status = cuda_work_enqueue(stream, stream->stream, &j->work, judge);
     return status ? status
                   : cuda_check(device, cuda.cuMemcpyHtoDAsync_v2(w->verdicts, verdicts, bytes, stream->stream),
                                "cuMemcpyHtoDAsync");

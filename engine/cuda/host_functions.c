@@ -23,10 +23,10 @@ static void run_work(void *arg) {
     atomic_store(&work->state, DONE);
 }
 
-int cuda_work_enqueue(cuda_stream *stream, cuda_work *work, void (*run)(cuda_work *work)) {
+int cuda_work_enqueue(cuda_stream *stream, CUstream in, cuda_work *work, void (*run)(cuda_work *work)) {
     atomic_init(&work->state, WAITS);
     work->run = run;
-    int status = cuda_check(stream->device, cuda.cuLaunchHostFunc(stream->stream, run_work, work), "cuLaunchHostFunc");
+    int status = cuda_check(stream->device, cuda.cuLaunchHostFunc(in, run_work, work), "cuLaunchHostFunc");
     if (status) {
         free(work);
         return status;

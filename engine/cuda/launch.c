@@ -195,7 +195,7 @@ static int launch_host(cuda_stream *stream, const neap_launch *launch) {
     made->launch.scalars = nscalars ? memcpy(made->words, launch->scalars, nscalars * sizeof(uint64_t)) : NULL;
     made->launch.buffers = nbuffers ? memcpy(made->words + nscalars, launch->buffers, nbuffers * sizeof(void *)) : NULL;
     made->launch.name = NULL;
-    return cuda_work_enqueue(stream, &made->work, run_host);
+    return cuda_work_enqueue(stream, stream->stream, &made->work, run_host);
 }
 
 /* ---- Launches ---------------------------------------------------------------------------------------------------- */

@@ -261,8 +261,7 @@ void cuda_stream_free(neap_device *handle, neap_stream *handle_of_stream) {
     }
     cuda.cuCtxPushCurrent_v2(device->context); /* also that of a lost device: what can be given back is */
     cuda.cuStreamSynchronize(stream->stream);  /* an event may be left that no stream was told to wait for */
-    if (stream->staging)
-        cuda.cuMemFreeHost(stream->staging);
+    cuda_staging_free(stream);
     cuda.cuStreamDestroy_v2(stream->stream);
     cuda_leave();
     free_stream(stream);

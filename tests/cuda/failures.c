@@ -93,6 +93,34 @@ static void sweep(int scheduler, CUresult code) {
     CHECK_EQ(session(scheduler), 0);
 }
 
+/* Each call of copies in several chunks, to a device and back, fails in turn: what is told to be done is done, and
+ * nothing of a copy that has failed is under way any more. */
+static void failing_in_chunks(CUresult code, int64_t loses) {
+    enum { LARGE = 6 << 17 }; /* six chunks */
+    int failures = 0;
+    for (int64_t n = 1, left = 0; left <= 0; n += check_times(1, 5)) {
+        start(NEAP_SCHEDULER_POOL);
+        neap_buffer *host = new_buffer(0, LARGE), *back = new_buffer(0, LARGE), *a = new_buffer(gpus[0], LARGE);
+        fill(host, 5);
+        if (loses)
+            fake->break_item(0, n, code);
+        else
+            fake->fail(n, code);
+        int failed = seen(neap_buffer_copy(a, host, NULL)) || seen(neap_buffer_copy(back, a, NULL));
+        failed = seen(neap_var_wait_to_read(neap_buffer_var(back))) || failed;
+        left = loses ? (n > loses ? 1 : 0) : fake->fail(0, code);
+        if (!failed)
+            CHECK_EQ(count_wrong(back, 5), 0);
+        failures += failed;
+        neap_wait_all();
+        neap_buffer_release(host);
+        neap_buffer_release(back);
+        neap_buffer_release(a);
+        stop();
+    }
+    CHECK(failures > 5);
+}
+
 /* ---- Lost devices ------------------------------------------------------------------------------------------------ */
 
 static const char lost[] = "cuda:0 is lost: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS";
@@ -252,6 +280,9 @@ int main(void) {
         for (int item = 1; item <= 22; item += check_times(1, 5))
             losing(schedulers[k], item);
     }
+    failing_in_chunks(CUDA_ERROR_INVALID_VALUE, 0);
+    failing_in_chunks(CUDA_ERROR_ILLEGAL_ADDRESS, 0);
+    failing_in_chunks(CUDA_ERROR_ILLEGAL_ADDRESS, 60);
     losing_codes();
     losing_an_event();
     forked();
