@@ -390,7 +390,8 @@ of("np.optimize.least_squares", {
     accepts = "f64 f32",
     options = { TIGHT, with(TIGHT, { method = "lm", maxiter = 80 }), with(TIGHT, { loss = "soft_l1", f_scale = 0.5 }),
                 with(TIGHT, { loss = "huber", f_scale = 0.25 }), with(TIGHT, { loss = "cauchy", f_scale = 2 }),
-                with(TIGHT, { loss = "arctan", f_scale = 2.5 }) },
+                with(TIGHT, { loss = "arctan", f_scale = 2.5 }), with(TIGHT, { bounds = { 0.5, 1.125 } }),
+                with(TIGHT, { bounds = { -4, 1.0625 }, loss = "soft_l1", method = "trf" }) },
     unseen = { args = "each call gives them" },
     call = function(f, o, y)
         local r = f(residuals, np.ones({ 2 }, { dtype = y.dtype }), with(o, { args = { y } }))
@@ -408,7 +409,22 @@ of("np.optimize.least_squares", {
         { "there are 1 residuals for 2 numbers in x", function() np.optimize.least_squares(np.sum, np.ones(2)) end },
         { "a residual is not finite at x0", function() np.optimize.least_squares(np.log, -np.ones(2)) end },
         { "option 'loss'", function() np.optimize.least_squares(np.sin, np.ones(2), { loss = "l2" }) end },
-        { "option 'method'", function() np.optimize.least_squares(np.sin, np.ones(2), { method = "trf" }) end },
+        { "option 'method'", function() np.optimize.least_squares(np.sin, np.ones(2), { method = "dogbox" }) end },
+        { 'method "lm" takes no bounds', function()
+            np.optimize.least_squares(np.sin, np.ones(2), { method = "lm", bounds = { 0, 2 } })
+        end },
+        { "option 'bounds' must be {lower, upper}", function()
+            np.optimize.least_squares(np.sin, np.ones(2), { bounds = 2 })
+        end },
+        { "a lower bound is not below the upper one", function()
+            np.optimize.least_squares(np.sin, np.ones(2), { bounds = { { 0, 1 }, 1 } })
+        end },
+        { "the upper bound has shape %(3,%), x0 %(2,%)", function()
+            np.optimize.least_squares(np.sin, np.ones(2), { bounds = { 0, { 1, 2, 3 } } })
+        end },
+        { "a number of x0 is out of the bounds", function()
+            np.optimize.least_squares(np.sin, np.ones(2), { bounds = { { 0, 2 }, 3 } })
+        end },
         { "option 'f_scale' must be a number above 0", function()
             np.optimize.least_squares(np.sin, np.ones(2), { f_scale = 0 })
         end },
@@ -422,6 +438,36 @@ of("np.optimize.least_squares", {
             check.equal({ r.success, r.jac.shape, r.grad.b.shape, r.fun.shape }, { true, { 4, 2 }, { 1 }, { 4 } })
             check.ok(r.optimality:item() < 1e-4 and r.status > 0 and r.message ~= nil and r.nfev == r.nit + 1)
         end,
+        ["np.optimize.least_squares: bounds, with the minima of SciPy"] = function()
+            local function rosenbrock(x) return np.stack { 10 * (x[1] - x[0] ^ 2), 1 - x[0] } end
+            local function found(x0, bounds, o)
+                return np.optimize.least_squares(rosenbrock, np.array(x0, { dtype = "f64" }), with(o or {}, {
+                    bounds = bounds }))
+            end
+            local r = found({ 2, 2 }, { { -np.inf, 1.5 }, np.inf })
+            check.ok(r.success and distance(r.x:totable(), { 1.22437075, 1.5 }) < 1e-7)
+            check.ok(math.abs(r.cost:item() - 0.025213093946805685) < 1e-12)
+            check.equal(r.active_mask:totable(), { 0, -1 })
+            r = found({ 2, 2 }, { { -np.inf, 1.5 }, np.inf }, { loss = "huber", f_scale = 0.1 })
+            check.ok(r.success and math.abs(r.cost:item() - 0.017466152671497093) < 1e-12)
+            r = found({ -1.2, 1 }, { { -50, 0 }, { 0.5, 100 } })
+            check.ok(r.success and distance(r.x:totable(), { 0.5, 0.25 }) < 1e-7)
+            check.equal({ r.active_mask:totable(), r.x:lt(np.array { 0.5, 100 }):all():item() }, { { 1, 0 }, true })
+            r = found({ 2, 2 }, nil, { method = "trf", maxiter = 2 })
+            check.equal({ r.success, r.status, r.nit, r.active_mask:totable() }, { false, 0, 2, { 0, 0 } })
+            local function line(x) return x:sum() - 3 end
+            r = np.optimize.least_squares(line, np.ones { 2 }, { bounds = { 0, 5 } })
+            check.ok(math.abs(r.x:sum():item() - 3) < 1e-4) -- fewer residuals than numbers
+        end,
+        ["np.optimize.least_squares: a bound moves the minimum that it holds"] = function()
+            local function held(upper)
+                local function f(p) return np.stack { 10 * (p.b - p.a ^ 2), 1 - p.a }:reshape(-1) end
+                local r = np.optimize.least_squares(f, { a = np.array(-1.2, { dtype = "f64" }), b = 1 }, {
+                    bounds = { { a = -50, b = 0 }, { a = upper, b = 100 } }, xtol = 1e-13, ftol = 1e-15 })
+                return np.stack { r.x.a, r.x.b }
+            end
+            check.ok(distance(np.jacobian(held)(np.array(0.5, { dtype = "f64" })):totable(), { 1, 1 }) < 1e-6)
+        end,
     },
 })
 
@@ -432,7 +478,7 @@ of("np.optimize.curve_fit", {
     args = { { "y", from = 0.5, to = 2 }, { "sigma", from = 0.5, to = 2 } },
     shapes = { { { 6 }, { 6 } } },
     accepts = "f64 f32",
-    options = { {}, { absolute_sigma = true, maxiter = 20 } },
+    options = { {}, { absolute_sigma = true, maxiter = 20 }, { bounds = { { 0, -2 }, { 4, 1.25 } } } },
     unseen = { sigma = "the second argument is given as such" },
     call = function(f, o, y, sigma)
         local dtype = np.is_array(y) and y.dtype or sigma.dtype
@@ -459,6 +505,9 @@ of("np.optimize.curve_fit", {
         end },
         { "argument 4 %(p0%) must be", function() np.optimize.curve_fit(decay, TIMES, TIMES) end },
         { "is not finite", function() np.optimize.curve_fit(decay, TIMES, TIMES, { np.nan, 1 }) end },
+        { "a number of p0 is out of the bounds", function()
+            np.optimize.curve_fit(decay, TIMES, TIMES, { 1, 1 }, { bounds = { 0, { 2, 0.5 } } })
+        end },
         { "the search did not converge: the largest number", function()
             local function curve(t, a, b) return np.exp(a * t) + b end
             np.optimize.curve_fit(curve, TIMES, TIMES, { 3, 1 }, { maxiter = 1 })

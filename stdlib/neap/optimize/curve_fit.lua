@@ -8,7 +8,7 @@ local staging = require "neap.tracing.staging"
 local np = core.np
 local raise = core.raise
 
-local OPTIONS = { sigma = true, absolute_sigma = true, maxiter = true }
+local OPTIONS = { sigma = true, absolute_sigma = true, bounds = true, maxiter = true }
 
 --- Raises unless a value is an array of real numbers.
 local function check_real(name, what, value)
@@ -54,17 +54,24 @@ local function dtype_of(f, y, p)
     return dtype.half and "f32" or dtype.real or dtype.name
 end
 
+--- Parameters, as bounds are given of them (problem.bounds).
+local function vector_of(p)
+    return { what = "p0", likes = p, dtype = p.dtype, vector_of = function(bound) return bound end }
+end
+
 return function(optimize)
-    --- np.optimize.curve_fit(f, x, y, p0, {sigma=…, absolute_sigma=false, maxiter=…}) -> p, cov: the parameters p, 1-d,
-    -- with which f(x, p[0], p[1], …), an array like y, is nearest to y in the sense of least squares, and the estimate
-    -- of their covariance, a matrix. p0 has the parameters at which the search begins, an array or a table of numbers;
-    -- x may be anything that f takes. The covariance is infinite where the points do not determine p. Raises if there
-    -- are fewer points than parameters, and if the search does not converge; in a trace p is NaN then. The dtype is
-    -- that of f, y and p0, f32 for halves. p and cov are differentiable in x, y, sigma and all that f reads
-    -- (np.custom_root). As scipy.optimize.curve_fit with Levenberg and Marquardt's method.
+    --- np.optimize.curve_fit(f, x, y, p0, {sigma=…, absolute_sigma=false, bounds={lower, upper}, maxiter=…}) -> p, cov:
+    -- the parameters p, 1-d, with which f(x, p[0], p[1], …), an array like y, is nearest to y in the sense of least
+    -- squares, and the estimate of their covariance, a matrix. p0 has the parameters at which the search begins, an
+    -- array or a table of numbers; x may be anything that f takes. The covariance is infinite where the points do not
+    -- determine p. Raises if there are fewer points than parameters, without bounds, if p0 is out of bounds, and if the
+    -- search does not converge; in a trace p is NaN then. The dtype is that of f, y and p0, f32 for halves. p and cov
+    -- are differentiable in x, y, sigma and all that f reads (np.custom_root). As scipy.optimize.curve_fit, by
+    -- Levenberg and Marquardt's method, with bounds by "trf" of np.optimize.least_squares.
     --- sigma: the errors of y, an array like y flattened or a number; or their covariance, a matrix
     --- absolute_sigma: true: sigma counts as it is; false: only in proportion, and cov is scaled by the mean square of
     -- what is left over
+    --- bounds: the least and the greatest parameters: each a number, an array or a table of numbers; p0 lies between
     --- maxiter: the most iterations; by default 100 for each parameter
     --- > x = np.array{0, 1, 2, 3}
     --- > p, cov = np.optimize.curve_fit(function(x, a, b) return a * x + b end, x, np.array{1, 3, 4, 7}, {1, 0})
@@ -87,7 +94,7 @@ return function(optimize)
             core.bad_argument(name, nil, "absolute_sigma", "a boolean", o.absolute_sigma)
         end
         local n, count = p0.size, y.size
-        least.check_count(name, count, n)
+        if o.bounds == nil then least.check_count(name, count, n) end
         local function model(p)
             local list = {}
             for k = 1, n do list[k] = p[k - 1] end
@@ -108,7 +115,8 @@ return function(optimize)
         if not problem.tracing() and not np.isfinite(residuals(start)):all():item() then
             raise(name, "x, y, sigma or f(x, …) at p0 is not finite")
         end
-        local p, facts = least.find(name, residuals, start, checked)
+        local bounds = least.bounds(name, { bounds = o.bounds }, vector_of(start), start)
+        local p, facts = least.find(name, residuals, start, checked, bounds)
         if not problem.tracing() and facts.status:item() <= 0 then
             raise(name, "the search did not converge: %s", least.MESSAGES[facts.status:item()])
         end

@@ -10,7 +10,6 @@ local nelder_mead = require "neap.optimize.nelder_mead"
 local problem = require "neap.optimize.problem"
 local roots = require "neap.transforms.custom_root"
 local staging = require "neap.tracing.staging"
-local trees = require "neap.core.trees"
 
 local np = core.np
 local where, both, either, raise = np.where, np.logical_and, np.logical_or, core.raise
@@ -113,45 +112,13 @@ local METHODS = {
     ["nelder-mead"] = { maxiter = 200, tol = 1e-4 },
 }
 
---- A bound as a vector: a number or an array for all of x, or a tree like x0.
-local function bound_of(name, x, which, bound)
-    local function vector(value, like, path)
-        if core.is_number(value) then value = core.number(value) end
-        if not core.is_array(value) then
-            core.bad_argument(name, nil, "bounds", "{lower, upper}, each a number or a tree like x0" .. path, value)
-        end
-        local ok, full = pcall(np.broadcast_to, np.astype(value, x.dtype), core.shape_of(like))
-        if not ok then
-            raise(name, "option 'bounds': the %s bound has shape %s, x0 %s%s", which, core.shape_text(value),
-                  core.shape_text(like), path)
-        end
-        return full
-    end
-    local function visit(value, like, path)
-        if core.is_array(like) then return vector(value, like, path) end
-        local copy = {}
-        for _, key in ipairs(trees.keys_of(like, name)) do
-            local part = value
-            if trees.is_node(value) then part = value[key] end
-            copy[key] = visit(part, like[key], " at " .. tostring(key))
-        end
-        return copy
-    end
-    return x.vector_of(visit(bound, x.likes, ""))
-end
-
 --- The option bounds as two vectors; nil: there is none.
 local function bounds_of(name, o, x, method)
-    local bounds = o.bounds
-    if bounds == nil then return nil end
+    if o.bounds == nil then return nil end
     if not METHODS[method].bounded then
         raise(name, 'method "%s" takes no bounds; "l-bfgs" does', method)
     end
-    if type(bounds) ~= "table" or getmetatable(bounds) ~= nil or #bounds ~= 2 then
-        core.bad_argument(name, nil, "bounds", "{lower, upper}, each a number or a tree like x0", bounds)
-    end
-    core.list(name, "option 'bounds'", bounds)
-    local list = { bound_of(name, x, "lower", bounds[1]), bound_of(name, x, "upper", bounds[2]) }
+    local list = problem.bounds(name, o, x)
     if not problem.tracing() and not list[1]:le(list[2]):all():item() then
         raise(name, "option 'bounds': a lower bound is above the upper one, or not a number")
     end

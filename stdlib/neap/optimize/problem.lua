@@ -184,6 +184,49 @@ function problem.of_vector(name, f, x)
     return value
 end
 
+-- ---- Bounds ---------------------------------------------------------------------------------------------------------
+
+--- A bound as a vector: a number, an array or a table of numbers for all of x, or a tree like it.
+local function bound_of(name, x, which, bound)
+    local function vector(value, like, path)
+        value = core.plain(value)
+        if core.is_number(value) then value = core.number(value) end
+        if trees.is_node(value) and core.is_number(core.plain(value[1])) then
+            value = np.array(value, { dtype = x.dtype })
+        end
+        if not is_array(value) then
+            bad_argument(name, nil, "bounds", "{lower, upper}, each a number or a tree like x0" .. path, value)
+        end
+        local ok, full = pcall(np.broadcast_to, np.astype(value, x.dtype), core.shape_of(like))
+        if not ok then
+            raise(name, "option 'bounds': the %s bound has shape %s, %s %s%s", which, core.shape_text(value),
+                  x.what or "x0", core.shape_text(like), path)
+        end
+        return full
+    end
+    local function visit(value, like, path)
+        if core.is_array(like) then return vector(value, like, path) end
+        local copy = {}
+        for _, key in ipairs(trees.keys_of(like, name)) do
+            local part = value
+            if trees.is_node(value) then part = value[key] end
+            copy[key] = visit(part, like[key], " at " .. tostring(key))
+        end
+        return copy
+    end
+    return x.vector_of(visit(bound, x.likes, ""))
+end
+
+--- The option bounds as two vectors, of a vector x (problem.vector): numbers, arrays that broadcast, or trees like x0.
+function problem.bounds(name, o, x)
+    local bounds = o.bounds
+    if type(bounds) ~= "table" or getmetatable(bounds) ~= nil or #bounds ~= 2 then
+        bad_argument(name, nil, "bounds", "{lower, upper}, each a number or a tree like " .. (x.what or "x0"), bounds)
+    end
+    core.list(name, "option 'bounds'", bounds)
+    return { bound_of(name, x, "lower", bounds[1]), bound_of(name, x, "upper", bounds[2]) }
+end
+
 -- ---- Results --------------------------------------------------------------------------------------------------------
 
 --- Whether values are unknown, or differ between devices.

@@ -51,7 +51,7 @@ def residuals_fit(o, y):
         return np.array([x[0] + 0.2 * x[0] ** 2, x[1] - 0.3 * x[0], 0.5 * x[0] * x[1], x[0] + x[1]]) - y
 
     r = scipy.optimize.least_squares(f, np.ones(2), ftol=1e-15, xtol=1e-15, gtol=1e-15, loss=o.get("loss", "linear"),
-                                     f_scale=o.get("f_scale", 1.0))
+                                     f_scale=o.get("f_scale", 1.0), bounds=o.get("bounds", (-np.inf, np.inf)))
     return r.x, r.cost
 
 
@@ -59,4 +59,5 @@ def decay_fit(o, y, sigma):
     """The fit of a exp(-t / 2) + b, and the covariance."""
     t = np.arange(6.0)
     return scipy.optimize.curve_fit(lambda t, a, b: a * np.exp(-t / 2) + b, t, y, [1, 1], sigma=sigma, ftol=1e-14,
-                                    xtol=1e-14, absolute_sigma=o.get("absolute_sigma", False))
+                                    xtol=1e-14, absolute_sigma=o.get("absolute_sigma", False),
+                                    bounds=o.get("bounds", (-np.inf, np.inf)))
