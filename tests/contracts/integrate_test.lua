@@ -186,8 +186,8 @@ of("np.integrate.solve_ivp", {
     shapes = { { { 2 }, {} }, { { 1 }, {} } },
     accepts = "floats",
     options = { {}, { method = "RK23" }, { method = "RK45", rtol = 1e-8, atol = 1e-9 }, { max_step = 0.05 },
-                { method = "Rodas4", rtol = 1e-8, atol = 1e-8 }, { first_step = 0.01, t_eval = { 1, 1.5, 3 } },
-                { t_eval = { 2, 1.5, 0.5 }, max_steps = 500 } },
+                { method = "Rodas4", rtol = 1e-8, atol = 1e-8 }, { method = "Radau", rtol = 1e-9, atol = 1e-9 },
+                { first_step = 0.01, t_eval = { 1, 1.5, 3 } }, { t_eval = { 2, 1.5, 0.5 }, max_steps = 500 } },
     call = function(f, o, y0, p)
         local t = o.t_eval or { 0, 0.5, 2 }
         local given = { args = { p }, t_eval = t }
@@ -198,7 +198,8 @@ of("np.integrate.solve_ivp", {
     within = { f64 = "scaled 1e-7", f32 = "scaled 1e-3", f16 = "scaled 3e-3", bf16 = "scaled 2e-2" },
     vmapped = "scaled 1e-5",
     divided = "scaled 1e-12",
-    unseen = { dense_output = "a test below has it", events = "a test below has them", args = "every case has it" },
+    unseen = { dense_output = "a test below has it", events = "a test below has them", args = "every case has it",
+               jac = "a test below has it" },
     special = false,
     without = { special = "the status tells it, which a test below reads",
                 derivatives = "a loop has forward mode alone, which a test below compares with np.integrate.odeint" },
@@ -217,6 +218,15 @@ of("np.integrate.solve_ivp", {
         { "real states", function() np.integrate.solve_ivp(np.add, { 0, 1 }, np.array { 1i }) end },
         { "cast the state", function()
             np.integrate.solve_ivp(function(_, y) return y * np.ones({}, F64) end, { 0, 1 }, np.ones(1))
+        end },
+        { "option 'jac' is for the methods", function()
+            np.integrate.solve_ivp(logistic, { 0, 1 }, { 1 }, { jac = np.multiply })
+        end },
+        { "option 'jac' needs a 1%-d y0", function()
+            np.integrate.solve_ivp(np.add, { 0, 1 }, 1, { method = "Radau", jac = np.multiply })
+        end },
+        { "jac must return a real array of shape %(2, 2%), got f32 of shape %(2,%)", function()
+            np.integrate.solve_ivp(np.add, { 0, 1 }, { 1, 2 }, { method = "Rodas4", jac = np.multiply })
         end },
         { "does not go with t_eval", function()
             np.integrate.solve_ivp(np.add, { 0, 1 }, 1, { t_eval = { 1 }, dense_output = true })
@@ -269,6 +279,53 @@ of("np.integrate.solve_ivp", {
             check.equal(r.status:item(), 0)
             check.close(r.y[{ 0, 1 }]:item(), 1.763234, 1e-5) -- as Radau of SciPy finds
             check.ok(r.njev:item() < 1000)
+        end,
+        ["np.integrate.solve_ivp: stiff equations by Radau, with the solutions of SciPy's"] = function()
+            local function oscillator(_, y) return { y[1], 1000 * ((1 - y[0] * y[0]) * y[1] - y[0]) } end
+            local calls = 0
+            local function slopes(_, y)
+                calls = calls + 1
+                local one = np.ones({}, F64)
+                return np.stack { np.stack { 0 * one, one },
+                                  np.stack { -2000 * y[0] * y[1] - 1000, 1000 * (1 - y[0] * y[0]) } }
+            end
+            local given = { method = "Radau", rtol = 1e-6, atol = 1e-6, dense_output = true }
+            local r = np.integrate.solve_ivp(oscillator, { 0, 2 }, np.array({ 2, 0 }, F64), given)
+            check.close(r.y[{ {}, -1 }]:totable(), { 1.7632345402, -0.8356886 }, 1e-5)
+            check.close(r.sol(np.array({ 0.4, 1.3 }, F64))[0]:totable(), { 1.69363013, -1.63736468 }, 1e-5)
+            check.ok(r.nsteps:item() < 529 and r.njev:item() >= r.nsteps:item()) -- SciPy's makes 529 steps
+            check.ok(r.nfev:item() > 8 * r.njev:item() and r.nfev:item() < 20 * r.njev:item())
+            given.jac = slopes
+            local s = np.integrate.solve_ivp(oscillator, { 0, 2 }, np.array({ 2, 0 }, F64), given)
+            check.close(s.y[{ {}, -1 }]:totable(), r.y[{ {}, -1 }]:totable(), 1e-9)
+            check.ok(calls > 0)
+            local function robertson(_, y)
+                local a, b, c = 0.04 * y[0], 1e4 * y[1] * y[2], 3e7 * y[1] ^ 2
+                return { b - a, a - b - c, c }
+            end
+            r = np.integrate.solve_ivp(robertson, { 0, 1e5 }, np.array({ 1, 0, 0 }, F64), {
+                method = "Radau", rtol = 1e-6, atol = 1e-10, t_eval = { 0.4, 40, 4e3, 1e5 } })
+            check.close(r.y[0]:totable(), { 0.985172114, 0.715827069, 0.183202258, 0.0178659211 }, 1e-6)
+            check.close(r.y[1]:totable(), { 3.38639538e-05, 9.18553476e-06, 8.94237125e-07, 7.27475147e-08 }, 1e-9)
+        end,
+        ["np.integrate.solve_ivp: Radau back in time, with events, forward mode, and where it ends"] = function()
+            local function circle(_, y) return { y[1], -y[0] } end
+            local r = np.integrate.solve_ivp(circle, { 10, 0 }, np.array({ 0, 1 }, F64), { method = "Radau",
+                events = { function(_, y) return y[0] end, direction = 1 }, rtol = 1e-8, atol = 1e-9 })
+            check.close(r.t_events[1]:totable(), { 10 - math.pi, 10 - 3 * math.pi }, 1e-6)
+            local function last(p)
+                return np.integrate.solve_ivp(logistic, { 0, 2 }, np.array({ 0.3 }, F64), {
+                    method = "Radau", t_eval = { 2 }, args = { p }, rtol = 1e-9, atol = 1e-10 }).y:sum()
+            end
+            local function exact(p)
+                return np.integrate.odeint(turned, np.array({ 0.3 }, F64), { 0, 2 }, { args = { p } })[-1]:sum()
+            end
+            local p = np.array(1.2, F64)
+            check.close(np.jacfwd(last)(p):item(), np.grad(exact)(p):item(), 1e-5)
+            r = np.integrate.solve_ivp(function(_, y) return y * y end, { 0, 2 }, np.ones({ 1 }, F64),
+                                       { method = "Radau" })
+            check.equal(r.status:item(), -1)
+            check.close(r.t[-1]:item(), 1, 1e-2)
         end,
         ["np.integrate.solve_ivp: poles and NaN end with a status"] = function()
             local r = np.integrate.solve_ivp(function(_, y) return y * y end, { 0, 2 }, np.ones({ 1 }, F64))

@@ -32,7 +32,7 @@ end
 
 --- What a solver returns, but for t and y.
 local function result_of(how, front, status)
-    local evaluations = front.attempts * how.method.stages + (how.first_step and 1 or 2)
+    local evaluations = front.calls + (how.first_step and 1 or 2)
     return { status = status, success = np.greater_equal(status, 0), nfev = evaluations,
              njev = how.method.implicit and front.attempts or np.zeros_like(front.attempts), nsteps = front.steps }
 end
@@ -81,6 +81,25 @@ local function ends_of_steps(t, y, rows, ending)
     return shape.join(times, 0), shape.join(list, 0)
 end
 
+--- The function of (field, t, y) that option 'jac' stands for; nil without.
+local function jacobian_of(name, o, problem, arguments)
+    if o.jac == nil then return nil end
+    local jac, n = check_function(name, o.jac, nil, "jac"), core.size_of(problem.y)
+    if problem.is_tree or #problem.dims[1] ~= 1 then raise(name, "option 'jac' needs a 1-d y0") end
+    local function jacobian(_, t, y)
+        local found = jac(t, problem.tree(y), unpack(arguments))
+        local real = core.is_array(found) and core.dtype_of(found).kind ~= "c"
+        if not real or not shape.same(shape_of(found), { n, n }) then
+            local got = core.is_array(found) and ("%s of shape %s"):format(found.dtype, core.shape_text(found))
+            raise(name, "jac must return a real array of shape (%s, %s), got %s", tostring(n), tostring(n),
+                  got or core.describe(found))
+        end
+        return np.astype(found, problem.dtype)
+    end
+    jit.off(jacobian)
+    return jacobian
+end
+
 --- The two ends of the span.
 local function ends_of(name, span)
     if core.is_array(span) and core.ndim(span) == 1 and shape_of(span)[1] == 2 then return span[0], span[1] end
@@ -104,13 +123,13 @@ local function ends_of(name, span)
 end
 
 return function(integrate)
-    local known = { method = true, t_eval = true, rtol = true, atol = true, max_step = true, first_step = true,
-                    max_steps = true, dense_output = true, args = true, events = true }
+    local known = { method = true, jac = true, t_eval = true, rtol = true, atol = true, max_step = true,
+                    first_step = true, max_steps = true, dense_output = true, args = true, events = true }
 
-    --- np.integrate.solve_ivp(f, span, y0, {method="RK45", t_eval=…, rtol=1e-3, atol=1e-6, max_step=…, first_step=…,
-    -- max_steps=100000, dense_output=false, events=…, args={}}) -> table: solves dy/dt = f(t, y, args…) from y = y0 at
-    -- t0 to t1, for span = {t0, t1}. y0 is an array, a number or a tree of arrays; f returns the derivatives, of the
-    -- same form; for a 1-d y0 a table of its elements will do. The result is a table:
+    --- np.integrate.solve_ivp(f, span, y0, {method="RK45", jac=…, t_eval=…, rtol=1e-3, atol=1e-6, max_step=…,
+    -- first_step=…, max_steps=100000, dense_output=false, events=…, args={}}) -> table: solves dy/dt = f(t, y, args…)
+    -- from y = y0 at t0 to t1, for span = {t0, t1}. y0 is an array, a number or a tree of arrays; f returns the
+    -- derivatives, of the same form; for a 1-d y0 a table of its elements will do. The result is a table:
     --
     --     t        the times: t_eval, or t0 and the end of each step
     --     y        the states there, with the times along a last axis
@@ -123,8 +142,11 @@ return function(integrate)
     --
     -- States at times of t_eval that were not reached are NaN. Without t_eval the function waits for each 128 steps;
     -- with t_eval it runs inside of np.jit and np.vmap, and has forward mode (np.jvp, np.jacfwd) by y0, the ends and
-    -- arguments. For reverse mode there is np.integrate.odeint. Lengths of steps are chosen as SciPy's.
-    --- method: "RK45" of order 5, "RK23" of 3, "DOP853" of 8; "Rodas4", of order 4, for stiff equations
+    -- arguments. For reverse mode there is np.integrate.odeint. Lengths of steps are chosen as SciPy's, but for stiff
+    -- methods'.
+    --- method: "RK45" of order 5, "RK23" of 3, "DOP853" of 8; for stiff equations "Radau" of 5, "Rodas4" of 4
+    --- jac: for "Radau" and "Rodas4": a function of (t, y, args…), the derivatives of f by y, for a 1-d y0 of n
+    -- elements an array of (n, n); np.jacfwd of f without it
     --- t_eval: the times at which the solution is wanted, a 1-d array or a table, in order
     --- rtol: the estimated error of a step may be rtol |y| + atol; from 100 times the rounding of the dtype up
     --- atol: as rtol says
@@ -148,7 +170,7 @@ return function(integrate)
         local problem = states.problem(name, y0, { t0, t1, o.t_eval }, values, function(t, y, list)
             return f(t, y, unpack(with(list)))
         end)
-        local how = settings.how(name, o, problem.dtype, 1e-3, 1e-6)
+        local how = settings.how(name, o, problem.dtype, 1e-3, 1e-6, jacobian_of(name, o, problem, with(values)))
         local function field(t, y) return problem.field(t, y, values) end
         jit.off(field)
         t0, t1 = problem.times[1], problem.times[2]

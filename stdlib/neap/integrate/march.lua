@@ -7,8 +7,8 @@
 -- once, and batched.
 --
 -- What is carried, a *front*: t, y, f the field there; h the length of the next attempt; rejected whether the last one
--- was; from, base where the last step began, and terms, of the solution in between (steps.lua); attempts, steps;
--- status: 0, TOO_SMALL or TOO_MANY.
+-- was; from, base where the last step began, and terms, of the solution in between (steps.lua); attempts, steps,
+-- and calls, of the field in these; status: 0, TOO_SMALL or TOO_MANY.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 
@@ -45,7 +45,7 @@ function march.start(how, field, t, y, finish)
     local zero = np.zeros({}, { dtype = "i32" })
     local none = np.logical_or(np.isnan(t), np.isnan(finish)) -- no step leads there
     local front = { t = t, y = y, f = field(t, y), rejected = np.zeros({}, { dtype = "bool" }), from = t, base = y,
-                    terms = {}, attempts = zero, steps = zero,
+                    terms = {}, attempts = zero, steps = zero, calls = zero,
                     status = np.where(none, march.TOO_SMALL, zero):astype("i32") }
     local count = how.method.terms
     for k = 1, count do front.terms[k] = np.zeros_like(y) end
@@ -63,7 +63,7 @@ local function attempt(how, field, front, finish, forward)
     local new_t = t + length * forward
     new_t = np.where(np.greater((new_t - finish) * forward, 0), finish, new_t)
     local h = new_t - t
-    local new_y, new_f, wrong, terms = how.method.step(field, t, y, front.f, h)
+    local new_y, new_f, wrong, terms, calls = how.method.step(field, t, y, front.f, h, how)
     local scale = how.atol + np.maximum(np.abs(y), np.abs(new_y)) * how.rtol
     local size = np.stop_gradient(how.method.size and how.method.size(wrong, scale) or norm(wrong / scale))
     local accepted = np.logical_and(np.less(size, 1), enough)
@@ -78,7 +78,8 @@ local function attempt(how, field, front, finish, forward)
                             march.TOO_SMALL)
     return { t = choose(new_t, t), y = choose(new_y, y), f = choose(new_f, front.f), from = choose(t, front.from),
              base = choose(y, front.base), terms = list, rejected = np.logical_not(accepted), attempts = attempts,
-             h = np.stop_gradient(np.abs(h)) * factor, steps = front.steps + accepted:astype("i32"),
+             calls = front.calls + (calls or how.method.stages), h = np.stop_gradient(np.abs(h)) * factor,
+             steps = front.steps + accepted:astype("i32"),
              status = np.where(np.logical_and(accepted, np.equal(new_t, finish)), 0, status):astype("i32") }
 end
 

@@ -24,13 +24,24 @@ end
 
 local TINY = 1e-300
 
---- How steps are made: what march.lua takes. A relative tolerance that the dtype cannot hold is raised to 100 times its
--- rounding, as in SciPy.
-function settings.how(name, o, dtype, rtol, atol)
+--- The derivatives of a field by y.
+local function by_forward_mode(field, t, y)
+    return np.jacfwd(function(state) return field(t, state) end)(y)
+end
+
+jit.off(by_forward_mode)
+
+--- How steps are made: what march.lua takes. jacobian: of (field, t, y), if it is given. A relative tolerance that the
+-- dtype cannot hold is raised to 100 times its rounding, as in SciPy.
+function settings.how(name, o, dtype, rtol, atol, jacobian)
     local method = methods[o.method == nil and "RK45" or o.method]
-    if not method then bad_argument(name, nil, "method", '"RK45", "RK23", "DOP853" or "Rodas4"', o.method) end
+    if not method then
+        bad_argument(name, nil, "method", '"RK45", "RK23", "DOP853", "Radau" or "Rodas4"', o.method)
+    end
+    if jacobian and not method.implicit then raise(name, "option 'jac' is for the methods \"Radau\" and \"Rodas4\"") end
     return {
-        method = method, rtol = math.max(number(name, "rtol", o.rtol, rtol, 0), 100 * np.finfo(dtype).eps),
+        method = method, jacobian = jacobian or by_forward_mode,
+        rtol = math.max(number(name, "rtol", o.rtol, rtol, 0), 100 * np.finfo(dtype).eps),
         atol = number(name, "atol", o.atol, atol, 0), max_step = number(name, "max_step", o.max_step, math.huge, TINY),
         first_step = number(name, "first_step", o.first_step, nil, TINY),
         max_steps = core.integer(name, nil, "max_steps", o.max_steps == nil and MOST_ATTEMPTS or o.max_steps, 1,

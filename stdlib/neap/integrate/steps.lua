@@ -4,20 +4,22 @@
 -- A method has
 --
 --     order     the order of the solution whose error is estimated: steps follow the root of the error, 1 / (order + 1)
---     stages    how often a step evaluates the field, but for f, the field at (t, y)
+--     stages    how often a step evaluates the field, but for f, the field at (t, y); nil where it says so itself
 --     implicit  whether a step takes the Jacobian of the field
 --     terms     how many p there are
 --     size      nil, or a function of the estimate and the scale of each element: how large the error is, in place of
 --               the root mean square of its quotients
---     step      from (t, y), where the field is f, by h: the new y, the field there, an estimate of the error of y, and
---               the terms p of the solution in between: y + p1 s + p2 s^2 + … at t + s h, 0 ≤ s ≤ 1
+--     step      from (t, y), where the field is f, by h: the new y, the field there, an estimate of the error of y, the
+--               terms p of the solution in between: y + p1 s + p2 s^2 + … at t + s h, 0 ≤ s ≤ 1; and how often it
+--               evaluated the field, where that depends. A sixth argument has rtol, atol, and jacobian(field, t, y)
 --
 -- y is 1-d, t and h are 0-d. Sources: "RK23" Bogacki and Shampine, "A 3(2) pair of Runge-Kutta formulas" (1989); "RK45"
 -- Dormand and Prince, "A family of embedded Runge-Kutta formulae" (1980), in between Shampine, "Some practical
--- Runge-Kutta formulas" (1986); "DOP853" see dop853.lua; "Rodas4" Hairer and Wanner, "Solving Ordinary Differential
--- Equations II" (1996), section IV.7 and their code RODAS.
+-- Runge-Kutta formulas" (1986); "DOP853" and "Radau" see dop853.lua and radau.lua; "Rodas4" Hairer and Wanner,
+-- "Solving Ordinary Differential Equations II" (1996), section IV.7 and their code RODAS.
 local core = require "neap.core"
 local dop853 = require "neap.integrate.dop853"
+local radau = require "neap.integrate.radau"
 
 local np, shape_of = core.np, core.shape_of
 
@@ -143,9 +145,9 @@ local BETWEEN = {
 }
 
 --- A step of a Rosenbrock method of order 4: each stage solves a linear system with the matrix 1 / (gamma h) - J.
-local function rosenbrock(field, t, y, f, h)
+local function rosenbrock(field, t, y, f, h, how)
     local n = shape_of(y)[1]
-    local jacobian = np.jacfwd(function(state) return field(t, state) end)(y)
+    local jacobian = how.jacobian(field, t, y)
     local _, in_time = np.jvp(function(time) return field(time, y) end, { t }, { np.ones_like(t) })
     local matrix = np.eye(n, { dtype = y.dtype }) * (1 / (h * GAMMA)) - jacobian
     local stages = {}
@@ -167,4 +169,4 @@ jit.off(add_stages)
 
 return { RK23 = RK23, RK45 = RK45,
          DOP853 = { order = 7, stages = 15, terms = 7, size = size_dop853, step = step_dop853 },
-         Rodas4 = { order = 3, stages = 6, terms = 3, implicit = true, step = rosenbrock } }
+         Radau = radau, Rodas4 = { order = 3, stages = 6, terms = 3, implicit = true, step = rosenbrock } }

@@ -35,8 +35,7 @@ def solved(y0, p, o):
         return y * (p - y) + 0.5 * np.sin(3 * t)
 
     o = dict(o)
-    implicit = o.get("method") == "Rodas4"
-    if implicit:
+    if o.get("method") in ("Rodas4", "Radau"):
         o |= {"method": "DOP853", "rtol": 1e-12, "atol": 1e-12}
     for name in ("max_steps", "all", "back"):
         o.pop(name, None)
