@@ -155,7 +155,24 @@ local function discrete(name, k, parameters, more)
     for j = 1, #parameters + 1 do contract.shapes[1][j], contract.shapes[2][j] = { 12 }, {} end
     for field, value in pairs(more or {}) do contract[field] = value end
     of("np.stats." .. name, contract)
-    for other in OF_K:gmatch "%S+" do
+    local inverse = {
+        args = { { "q", from = 0.01, to = 0.99, special = { NAN, 0, 1, -0.5, 2, 0.5 } }, unpack(parameters) },
+        accepts = "f64 f32", shapes = contract.shapes, options = { {}, { loc = -1 } }, call = calls(law, OF_P),
+        oracle = ("law('%s', '%s', q" .. titles(parameters) .. ", **o)"):format(name, OF_P),
+        within = "exact", special = contract.special,
+        without = without(name, { derivatives = COUNTED, special = contract.without.special
+            or name == "geom" and "SciPy's quantiles are 0 where each trial succeeds; held below" or nil }),
+    }
+    if name == "geom" then
+        inverse.special = false
+        inverse.also = { ["no probabilities, and a sure one"] = function()
+            check.equal(law.ppf(np.array { 0, 0.3, 1, 1 }, np.array { 0.5, 1, 0.5, 1 }):totable(),
+                        { 0, 1, math.huge, math.huge })
+            check.ok(np.isnan(law.isf(np.array { 2, 0.5, NAN }, np.array { 0.5, 0, 0.5 })):all():item(), "NaN")
+        end }
+    end
+    of("np.stats." .. name .. ".ppf", inverse)
+    for other in (OF_K .. " isf"):gmatch "%S+" do
         elsewhere("np.stats." .. name .. "." .. other, FILE, "the contract of np.stats." .. name
             .. " calls all of its functions")
     end

@@ -273,6 +273,47 @@ data("np.stats.kendalltau", {
     end }, { "two pairs", function() np.stats.kendalltau(np.ones(1), np.ones(1)) end } },
 })
 
+--- np.stats.kstest against the law of normal numbers, or of two samples.
+local function kolmogorov(f, o, x, y)
+    local given = {}
+    for key, value in pairs(o) do given[key] = key ~= "two" and value or nil end
+    return f(x, o.two and y or np.stats.norm.cdf, next(given) and given)
+end
+
+data("np.stats.kstest", {
+    args = { "x", { "y", grad = false } }, accepts = "f64 f32", shapes = { { { 7 }, { 5 } }, { { 24, 2 }, { 19, 2 } } },
+    options = { {}, { axis = 0, alternative = "less" }, { alternative = "greater" }, { method = "exact" },
+                { method = "asymptotic" }, { two = true }, { two = true, alternative = "less" },
+                { two = true, alternative = "greater" }, { two = true, method = "asymptotic" },
+                { two = true, method = "asymptotic", alternative = "less" } },
+    call = kolmogorov, oracle = "kolmogorov(x, y, o)", unseen = {}, first_only = true, smooth = 1,
+    within = { f64 = "mixed 1e-12", f32 = "mixed 1e-6" }, without = { numbers = "a number has no axis" },
+    refuses = {
+        { '"asymptotic"', function() np.stats.kstest(np.ones(3), np.ones(3), { method = "fast" }) end },
+        { "argument 2", function() np.stats.kstest(np.ones(3)) end },
+        { "no data", function() np.stats.kstest(np.ones(0), np.stats.norm.cdf) end },
+        { "one element", function() np.stats.kstest(np.ones(3), np.ones(0)) end },
+        { "one shape", function() np.stats.kstest(np.ones { 3, 2 }, np.ones { 3, 4 }) end },
+        { "one shape", function() np.stats.kstest(np.ones(3), np.mean) end },
+    },
+    also = {
+        ["NaN, and equal samples"] = function()
+            local d, p = np.stats.kstest(np.array { 1, NAN }, np.stats.norm.cdf)
+            is_nan(d)
+            is_nan(p)
+            d, p = np.stats.kstest(np.arange(4), np.arange(4))
+            check.equal({ d:item(), p:item() }, { 0, 1 })
+        end,
+        ["many elements"] = function() -- Durbin's matrix in 64 bits of a mantissa; twice SciPy's ksone.sf(0.08, 1500)
+            local x = (np.arange(1500, { dtype = "f64" }) + 0.5) / 1500
+            for d, expected in pairs { [0.02] = 0.5788956885936888, [0.08] = 8.48609981595134e-09 } do
+                local _, p = np.stats.kstest(x, function(y) return y - (d - 0.5 / 1500) end)
+                check.close(p:item(), expected, expected * 1e-9)
+            end
+        end,
+    },
+})
+
 local COUNT = 200
 of("np.stats.bootstrap", {
     args = { { "key", make = function(random)

@@ -50,6 +50,7 @@ return {
     ["np.stats.chi2_contingency"] = "a table of one degree of freedom is corrected",
     ["np.stats.describe"] = FEW,
     ["np.stats.kendalltau"] = "small samples have an exact distribution",
+    ["np.stats.kstest"] = "how many elements have an exact law is decided",
     ["np.stats.kurtosis"] = FEW,
     ["np.stats.linregress"] = FEW,
     ["np.stats.mannwhitneyu"] = "small samples have an exact distribution",

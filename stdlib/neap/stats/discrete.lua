@@ -3,9 +3,9 @@
 --
 -- k and the parameters are arrays or numbers, which broadcast; k less loc is a whole number, else its probability is 0.
 -- Probabilities keep their digits for large parameters (stats/densities.lua). Results are NaN for parameters that are
--- none.
+-- none. The quantiles ppf and isf are whole numbers, found in a loop, without a derivative.
 
---- {loc}: is taken from k; 0 without it. It may follow the parameters by position
+--- {loc}: is taken from k, or added to a quantile; 0 without it. It may follow the parameters by position
 
 local core = require "neap.core"
 local operands = require "neap.arrays.operands"
@@ -32,9 +32,9 @@ local function binomial_parts(k, n, p)
 end
 
 --- np.stats.bernoulli, np.stats.bernoulli.pmf(k, p, {loc=0}), np.stats.bernoulli.logpmf(k, p, {loc=0}),
--- np.stats.bernoulli.cdf(k, p, {loc=0}), np.stats.bernoulli.logcdf(k, p, {loc=0}),
--- np.stats.bernoulli.sf(k, p, {loc=0}), np.stats.bernoulli.logsf(k, p, {loc=0}): the Bernoulli distribution: 1 with
--- probability p, else 0.
+-- np.stats.bernoulli.cdf(k, p, {loc=0}), np.stats.bernoulli.logcdf(k, p, {loc=0}), np.stats.bernoulli.sf(k, p,
+-- {loc=0}), np.stats.bernoulli.logsf(k, p, {loc=0}), np.stats.bernoulli.ppf(q, p, {loc=0}), np.stats.bernoulli.isf(q,
+-- p, {loc=0}): the Bernoulli distribution: 1 with probability p, else 0.
 --- > np.stats.bernoulli.pmf(np.array{0, 1, 2}, 0.25)
 -- [0.75 0.25 0.  ]
 define("bernoulli", {
@@ -47,7 +47,8 @@ define("bernoulli", {
 
 --- np.stats.binom, np.stats.binom.pmf(k, n, p, {loc=0}), np.stats.binom.logpmf(k, n, p, {loc=0}),
 -- np.stats.binom.cdf(k, n, p, {loc=0}), np.stats.binom.logcdf(k, n, p, {loc=0}), np.stats.binom.sf(k, n, p, {loc=0}),
--- np.stats.binom.logsf(k, n, p, {loc=0}): the binomial distribution: how many of n trials of probability p succeed.
+-- np.stats.binom.logsf(k, n, p, {loc=0}), np.stats.binom.ppf(q, n, p, {loc=0}), np.stats.binom.isf(q, n, p, {loc=0}):
+-- the binomial distribution: how many of n trials of probability p succeed.
 --- > np.stats.binom.pmf(np.array{0, 1, 2}, 2, 0.25), np.stats.binom.sf(60, np.array(100), 0.5)
 -- [0.5625 0.375  0.0625]
 -- 0.0176001
@@ -61,8 +62,9 @@ define("binom", {
 })
 
 --- np.stats.geom, np.stats.geom.pmf(k, p, {loc=0}), np.stats.geom.logpmf(k, p, {loc=0}), np.stats.geom.cdf(k, p,
--- {loc=0}), np.stats.geom.logcdf(k, p, {loc=0}), np.stats.geom.sf(k, p, {loc=0}), np.stats.geom.logsf(k, p, {loc=0}):
--- the geometric distribution: how many trials of probability p come to the first that succeeds, from 1 on.
+-- {loc=0}), np.stats.geom.logcdf(k, p, {loc=0}), np.stats.geom.sf(k, p, {loc=0}), np.stats.geom.logsf(k, p, {loc=0}),
+-- np.stats.geom.ppf(q, p, {loc=0}), np.stats.geom.isf(q, p, {loc=0}): the geometric distribution: how many trials of
+-- probability p come to the first that succeeds, from 1 on.
 --- > np.stats.geom.pmf(np.array{1, 2, 3}, 0.5)
 -- [0.5   0.25  0.125]
 define("geom", {
@@ -76,9 +78,10 @@ define("geom", {
 })
 
 --- np.stats.nbinom, np.stats.nbinom.pmf(k, n, p, {loc=0}), np.stats.nbinom.logpmf(k, n, p, {loc=0}),
--- np.stats.nbinom.cdf(k, n, p, {loc=0}), np.stats.nbinom.logcdf(k, n, p, {loc=0}),
--- np.stats.nbinom.sf(k, n, p, {loc=0}), np.stats.nbinom.logsf(k, n, p, {loc=0}): the negative binomial distribution:
--- how many trials of probability p fail before the n-th that succeeds. n may be any number above 0.
+-- np.stats.nbinom.cdf(k, n, p, {loc=0}), np.stats.nbinom.logcdf(k, n, p, {loc=0}), np.stats.nbinom.sf(k, n, p,
+-- {loc=0}), np.stats.nbinom.logsf(k, n, p, {loc=0}), np.stats.nbinom.ppf(q, n, p, {loc=0}), np.stats.nbinom.isf(q, n,
+-- p, {loc=0}): the negative binomial distribution: how many trials of probability p fail before the n-th that
+-- succeeds. n may be any number above 0.
 --- > np.stats.nbinom.pmf(np.array{0, 1, 2}, 2, 0.5)
 -- [0.25   0.25   0.1875]
 define("nbinom", {
@@ -96,7 +99,8 @@ define("nbinom", {
 
 --- np.stats.poisson, np.stats.poisson.pmf(k, mu, {loc=0}), np.stats.poisson.logpmf(k, mu, {loc=0}),
 -- np.stats.poisson.cdf(k, mu, {loc=0}), np.stats.poisson.logcdf(k, mu, {loc=0}), np.stats.poisson.sf(k, mu, {loc=0}),
--- np.stats.poisson.logsf(k, mu, {loc=0}): the Poisson distribution of mean mu.
+-- np.stats.poisson.logsf(k, mu, {loc=0}), np.stats.poisson.ppf(q, mu, {loc=0}), np.stats.poisson.isf(q, mu, {loc=0}):
+-- the Poisson distribution of mean mu.
 --- > np.stats.poisson.pmf(np.array{0, 1, 2}, 2), np.stats.poisson.sf(20, np.array(2))
 -- [0.13533528 0.27067056 0.27067056]
 -- 6.108072e-15
@@ -154,7 +158,8 @@ end
 
 --- np.stats.hypergeom, np.stats.hypergeom.pmf(k, M, n, N, {loc=0}), np.stats.hypergeom.logpmf(k, M, n, N, {loc=0}),
 -- np.stats.hypergeom.cdf(k, M, n, N, {loc=0}), np.stats.hypergeom.logcdf(k, M, n, N, {loc=0}),
--- np.stats.hypergeom.sf(k, M, n, N, {loc=0}), np.stats.hypergeom.logsf(k, M, n, N, {loc=0}): the hypergeometric
+-- np.stats.hypergeom.sf(k, M, n, N, {loc=0}), np.stats.hypergeom.logsf(k, M, n, N, {loc=0}),
+-- np.stats.hypergeom.ppf(q, M, n, N, {loc=0}), np.stats.hypergeom.isf(q, M, n, N, {loc=0}): the hypergeometric
 -- distribution: how many of N things that are drawn of M are among the n marked ones. cdf and sf are sums, term by
 -- term, in a loop, so they have derivatives in forward mode alone.
 --- > np.stats.hypergeom.pmf(np.array{0, 1, 2}, 20, 7, 12), np.stats.hypergeom.cdf(np.array{3}, 20, 7, 12)

@@ -10,7 +10,7 @@
 -- What stands here and in no row: arguments and their dtypes, loc and scale, what lies outside of the support, and
 -- parameters that are none. All is computed in f64 and rounded once. symmetric = true: sf, logsf and isf follow.
 --
--- A discrete one has logpmf, cdf and sf of whole k, and `valid`, which parameters are some.
+-- A discrete one has logpmf, cdf and sf of whole k, and `valid`, which parameters are some; ppf and isf follow.
 
 local core = require "neap.core"
 local operands = require "neap.arrays.operands"
@@ -204,7 +204,63 @@ local function steps(full, row, name)
     end
 end
 
-local STEPS = { pmf = probability, logpmf = probability, cdf = steps, logcdf = steps, sf = steps, logsf = steps }
+--- The least k that a test reaches, which holds from there on, between arrays low - 1 and high: steps that double, then
+-- halves of what is left.
+local function least(reached, low, high)
+    local function open(s) return np.any(np.logical_and(np.less(s.low, s.middle), np.less(s.middle, s.high))) end
+    local function halved(s) return np.floor(0.5 * s.low + 0.5 * s.high) end
+    local first = np.while_loop(function(s) return np.any(np.logical_not(s.done)) end, function(s)
+        local next = np.where(s.done, s.high, np.minimum(s.high + s.step, high))
+        local done = np.logical_or(reached(next), np.greater_equal(next, high))
+        return { low = np.where(s.done, s.low, s.high), high = next, step = 2 * s.step, done = done }
+    end, { low = low - 1, high = low - 1, step = np.ones_like(low), done = np.less(low, low) })
+    local state = { low = first.low, high = first.high }
+    state.middle = halved(state)
+    return np.while_loop(open, function(s)
+        local there = reached(s.middle)
+        local next = { low = np.where(there, s.low, s.middle), high = np.where(there, s.middle, s.high) }
+        next.middle = halved(next)
+        return next
+    end, state).high
+end
+
+--- A quantile of whole numbers: the least k of which cdf is q or more, or sf q or less; at the ends the one below the
+-- least k, and the greatest k.
+local function whole_quantile(full, row, name)
+    local at_first, at_last = name == "ppf" and 0 or 1, name == "ppf" and 1 or 0
+    local names = { "q", unpack(row.parameters) }
+    return function(...)
+        local narrow, list, o = arguments(full, names, SHIFTED, ...)
+        local weak = true
+        for i, value in ipairs(list) do
+            weak = weak and core.info(value).weak ~= 0
+            list[i] = np.astype(np.stop_gradient(value), "f64") -- of a loop numbers become f32
+        end
+        local q = list[1]
+        local valid = np.logical_and(np.greater(q, 0), np.less(q, 1))
+        list[1] = np.where(valid, q, 0.5)
+        list = { np.broadcast_arrays(unpack(list)) }
+        local low, high = row.ends(unpack(list, 2))
+        low, high = low + 0 * list[1], high + 0 * list[1]
+        local known = row.valid and row.valid(unpack(list, 2))
+        local function reached(k)
+            local within = np.logical_and(np.greater_equal(k, low), np.less(k, high))
+            local f = name == "ppf" and row.cdf or row.sf
+            local value = f(np.where(within, k, low), unpack(list, 2))
+            local beyond = name == "ppf" and np.less(value, list[1]) or np.greater(value, list[1])
+            return np.where(within, np.logical_not(beyond), np.greater_equal(k, high))
+        end
+        local k = least(function(k)
+            return known and np.logical_or(reached(k), np.logical_not(known)) or reached(k)
+        end, low, high)
+        k = np.where(valid, k, np.where(np.equal(q, at_first), low - 1, np.where(np.equal(q, at_last), high, np.nan)))
+        if o.loc then k = k + np.astype(o.loc, "f64") end
+        return operands.narrow(where(known, k, np.nan), weak and "f32" or narrow)
+    end
+end
+
+local STEPS = { pmf = probability, logpmf = probability, cdf = steps, logcdf = steps, sf = steps, logsf = steps,
+                ppf = whole_quantile, isf = whole_quantile }
 
 --- The table of functions of a discrete distribution. row.ends(…) gives the least and the greatest k.
 function family.discrete(name, row)

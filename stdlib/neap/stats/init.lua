@@ -7,7 +7,8 @@ local core = require "neap.core"
 
 local stats = {}
 
-for _, file in ipairs { "continuous", "discrete", "vectors", "describe", "tests", "orders", "bootstrap" } do
+for _, file in ipairs { "continuous", "discrete", "vectors", "describe", "tests", "orders",
+                        "kolmogorov", "bootstrap" } do
     for name, value in pairs(require("neap.stats." .. file)) do stats[name] = value end
 end
 

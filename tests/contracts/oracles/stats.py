@@ -45,6 +45,25 @@ def kendall(x, y, o):
     return tuple(scipy.stats.kendalltau(x, y, axis=axis, **o))
 
 
+def kolmogorov(x, y, o):
+    """scipy.stats.kstest; of both sides the p-value by the distribution function, whose error is that of rounding."""
+    o = dict(o)
+    two, axis = o.pop("two", False), o.pop("axis", 0)
+    limit = o.get("method") == "asymptotic"
+    if limit:
+        o["method"] = "asymp"
+    columns = np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis]), np.moveaxis(y, axis, -1).reshape(-1, y.shape[axis])
+    found = []
+    for a, b in zip(*columns):
+        d, p = scipy.stats.kstest(a, b if two else scipy.stats.norm.cdf, **o)[:2]
+        n = round(len(a) * len(b) / (len(a) + len(b))) if two else len(a)
+        if o.get("alternative", "two-sided") == "two-sided" and two == limit:
+            p = 1 - scipy.stats.kstwo.cdf(d, n)
+        found.append((d, p))
+    shape = np.delete(x.shape, axis)
+    return [np.reshape(part, shape) for part in zip(*found)]
+
+
 def bootstrapped(key, x, y, o):
     """scipy.stats.bootstrap of samples that are drawn as by JAX."""
     keys = jax.random.split(jnp.asarray(key, jnp.uint32), 2)
