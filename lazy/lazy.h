@@ -289,6 +289,12 @@ typedef struct neap_spec { /* what a result is */
     int32_t dtype, ndim;
     int64_t shape[NEAP_MAX_DIMS];
 } neap_spec;
+/* A pure function may be called less often than it is asked for, and more often. How a batch of calls is made: */
+enum {
+    NEAP_PURE_SEQUENTIAL = 1, /* a call for each example */
+    NEAP_PURE_EXPAND,         /* one, on all; what the examples share has an axis of size 1 in front */
+    NEAP_PURE_BROADCAST       /* one, on all; what the examples share is repeated */
+};
 typedef struct neap_callback {
     int32_t callee; /* the number of the function, not 0. Only this call has it */
     int32_t kind;   /* NEAP_EFFECT_… */
@@ -297,6 +303,9 @@ typedef struct neap_callback {
     int32_t nresults;
     const neap_spec *results;
     const char *name, *site; /* of the function, and the script line of the call; copied */
+    int32_t pure;            /* 0: an effect; else NEAP_PURE_…: results are all that there is of the call */
+    int32_t family;          /* of pure ones: calls of one family on the same arrays are one call; 0: of none */
+    uint64_t numbers;        /* of pure ones: bit k: array k stands for a number, which has no axes of a batch */
 } neap_callback;
 /* Records a call with n arrays, and starts it; results gets an id for each result. Inside a trace the call becomes part
  * of the program. A negative status: nothing was recorded, and the callee will not be dropped. */

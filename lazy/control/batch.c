@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "lazy/control/control.h"
+#include "lazy/control/derive.h"
 #include "lazy/derive/build.h"
 #include "lazy/derive/derive.h"
 #include "lazy/dtype/scalar.h"
@@ -535,7 +535,7 @@ static int derive_by(flow *f, int (*record)(flow *, int, neap_node **), int n, n
 static int derive_each(flow *f) {
     if (f->control->effects & (LAZY_EFFECTS_ORDERED | LAZY_EFFECTS_EXCHANGE))
         return refuse_effects(f, "effects in its functions that would happen for some examples only");
-    if (f->control->programs[0]->effects.n > 0)
+    if (control_has_visible_effects(f->control->programs[0]))
         return refuse_effects(f, "effects in its condition, which is asked for all examples together");
     for (int k = 0; k < f->shape->operands; k++)
         f->main[k] = true;

@@ -23,7 +23,7 @@ static int sum_up_programs(lazy_control *control) {
             control->effects |= effect_bits(program->effects.at[e]);
         for (int64_t k = 0; k < program->nodes.n; k++) {
             const neap_node *node = program->nodes.at[k];
-            control->asks |= p < own && effect_is_callback(node) && effect_callback_of(node)->nresults > 0;
+            control->asks |= p < own && effect_is_callback(node) && effect_asks_once(effect_callback_of(node));
             if (!control_is_control(node) || !(node->flags & LAZY_ABSTRACT))
                 continue;
             control->ruled |= p < own && control_of(node)->ruled;
@@ -105,14 +105,17 @@ static int check_arrays(const char *op, int nin, neap_node *const *in) {
 
 /* The open trace that the node belongs to whatever it reads, since it has effects; NULL: none. What only exchanges data
  * with other processes belongs to one if something that it reads does. */
-static lazy_level *trace_of_effects(neap_ctx *ctx, const lazy_control *control) {
-    return control->effects & ~LAZY_EFFECTS_EXCHANGE ? effect_open_trace(ctx) : NULL;
+static lazy_level *trace_of_effects(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in) {
+    int effects = control->effects & ~LAZY_EFFECTS_EXCHANGE;
+    if (effect_is_pure(effects))
+        return effect_pure_trace(ctx, nin, in);
+    return effects ? effect_open_trace(ctx) : NULL;
 }
 
 /* Numbers become arrays of one f64; what is from outside of closed traces is captured. given[k] is OWNED. */
 static int take_inputs(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **captured,
                        neap_node **given) {
-    lazy_level *trace = trace_of_effects(ctx, control);
+    lazy_level *trace = trace_of_effects(ctx, control, nin, in);
     memcpy(captured, in, (size_t)nin * sizeof *captured);
     int status = ctx->levels.closed ? graph_capture_inputs(ctx, nin, in, captured) : 0;
     if (status == 0 && trace && trace->closed)
@@ -140,7 +143,7 @@ static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, 
     if (!node)
         return NULL;
     control->refs++;
-    lazy_level *trace = trace_of_effects(ctx, control);
+    lazy_level *trace = trace_of_effects(ctx, control, call->nin, call->in);
     if (trace) {
         node->flags |= LAZY_ABSTRACT;
         node->levels |= 1u << (trace - ctx->levels.at);
@@ -167,7 +170,9 @@ static int start_control_node(neap_ctx *ctx, neap_node *node) {
         return status;
     }
     if (node->flags & LAZY_ABSTRACT) {
-        lazy_level *trace = graph_is_effect(node) ? effect_open_trace(ctx) : NULL;
+        lazy_level *trace = effect_is_pure(graph_node_effects(node)) ? effect_pure_trace(ctx, node->nin, node->in)
+                            : graph_is_effect(node)                  ? effect_open_trace(ctx)
+                                                                     : NULL;
         return trace ? effect_record(ctx, trace, node) : 0;
     }
     int status = control_prepare(ctx, node);

@@ -14,7 +14,7 @@
  * What the programs of a rule read from around the function is no operand, and the rule says nothing about it: so
  * differentiating it is an error.
  */
-#include "lazy/control/control.h"
+#include "lazy/control/derive.h"
 #include "lazy/derive/derive.h"
 #include "lazy/dtype/scalar.h"
 #include "lazy/effect/effect.h"
@@ -198,7 +198,7 @@ static int transpose(lazy_grad *g, int trace, int tape, int n, neap_node **given
 
 static int jvp_grad(lazy_grad *g) {
     int n = 0, trace = -1, tape = -1;
-    if (control_of(g->node)->programs[1]->effects.n)
+    if (control_has_visible_effects(control_of(g->node)->programs[1]))
         return refuse_custom_rule(g->ctx, g->node, "custom_jvp",
                                   "the rule has effects that read its tangents, which have no values in reverse mode");
     neap_node **given = inputs_capacity(g->node), **back = calloc((size_t)g->node->nin + 1, sizeof *back);

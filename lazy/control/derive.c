@@ -161,3 +161,10 @@ static int make_again(neap_ctx *ctx, const lazy_control *control, int p, const v
 neap_program **control_derived_again(neap_ctx *ctx, lazy_control *control, char rule, int (*apply)(lazy_maker *)) {
     return control_derived_make(ctx, control, rule, control_bodies(control), make_again, &(again){apply});
 }
+
+bool control_has_visible_effects(const neap_program *program) {
+    bool some = false;
+    for (int64_t e = 0; e < program->effects.n; e++)
+        some |= !effect_is_pure(effect_bits(program->effects.at[e]));
+    return some;
+}

@@ -56,4 +56,7 @@ int control_program_asking(neap_ctx *ctx, neap_program *program, neap_program **
 /* Ends the trace, whatever became of it, with a status; *made gets the program of `results`. */
 int control_maker_end(lazy_maker *m, int status, neap_program **made);
 
+/* Does a program have effects that are more than calls of pure functions? */
+bool control_has_visible_effects(const neap_program *program);
+
 #endif

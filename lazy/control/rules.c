@@ -43,7 +43,7 @@ static bool is_tangent(const lazy_control *control, int64_t k) {
 /* A rule for forward mode without its tangents: (operands…, own…) → results. One with effects has no tangents at all,
  * so that what reads them does not happen; its answers are behind the results. */
 static int make_values(neap_ctx *ctx, const lazy_control *control, neap_program *rule, neap_program **made) {
-    bool effects = rule->effects.n > 0;
+    bool effects = control_has_visible_effects(rule);
     lazy_maker m;
     int status = control_maker_begin(&m, ctx, rule, false);
     for (int k = 0; k < rule->inputs.n && status == 0; k++) {
@@ -125,7 +125,7 @@ static int make_answered_rule(neap_ctx *ctx, const lazy_control *control, neap_p
 static int split_rule(neap_ctx *ctx, const lazy_control *control, neap_program *made[2]) {
     neap_program *rule = program_retain(control->programs[1]), *asking;
     int status = 0;
-    if (rule->effects.n && (status = control_program_asking(ctx, rule, &asking)) == 0) {
+    if (control_has_visible_effects(rule) && (status = control_program_asking(ctx, rule, &asking)) == 0) {
         neap_program_free(rule);
         rule = asking;
     }
@@ -133,7 +133,7 @@ static int split_rule(neap_ctx *ctx, const lazy_control *control, neap_program *
         status = make_values(ctx, control, rule, &made[0]);
     if (status == 0) {
         made[1] = program_retain(rule);
-        if (rule->effects.n) {
+        if (control_has_visible_effects(rule)) {
             neap_program_free(made[1]);
             status = make_answered_rule(ctx, control, rule, &made[1]);
         }

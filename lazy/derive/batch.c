@@ -227,7 +227,7 @@ static int batch_prints(batching *w) {
 
 static int run_rule(lazy_batching *g) {
     const lazy_op *row = graph_node_op(g->node);
-    if (g->guard && effect_is_callback(g->node))
+    if (g->guard && effect_is_callback(g->node) && !effect_calls_at_once(effect_callback_of(g->node)))
         return g->guard->record(g->guard, g->ctx, g->walk->program->effects.at[g->walk->next_effect], g->node->nin,
                                 g->in, g->batched, &g->out);
     int (*rule)(lazy_batching *) = row->batch                 ? row->batch

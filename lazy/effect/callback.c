@@ -65,9 +65,12 @@ int effect_callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback *
         return neap_error(NEAP_E_MEMORY, "out of memory for a callback");
     *callback = (lazy_callback){.refs = 1,
                                 .kind = how->kind,
-                                .unordered = how->unordered,
+                                .unordered = how->unordered || how->pure,
                                 .tolerant = how->tolerant,
                                 .nresults = (int32_t)n,
+                                .pure = how->pure,
+                                .family = how->family,
+                                .numbers = how->numbers,
                                 .serial = ++ctx->callbacks.last,
                                 .ctx = ctx};
     callback->offsets = (int64_t *)(callback + 1);
@@ -94,7 +97,9 @@ lazy_callback *effect_callback_retain(lazy_callback *callback) {
 void effect_callback_release(lazy_callback *callback) {
     if (atomic_fetch_sub_explicit(&callback->refs, 1, memory_order_acq_rel) > 1)
         return;
-    if (!callback->callee) {
+    if (callback->owner || !callback->callee) {
+        if (callback->owner)
+            effect_callback_release(callback->owner);
         free(callback);
         return;
     }
@@ -126,15 +131,16 @@ void effect_callback_free_all(neap_ctx *ctx) {
 }
 
 /* ---- Recording --------------------------------------------------------------------------------------------------- */
-/* Results are constants to derivatives. */
+/* Results are constants to derivatives. A pure function may be called in the walk of one: by a rule. */
 static int check_constant(neap_ctx *ctx, const lazy_callback *callback, int n, neap_node *const *in) {
+    uint32_t others = graph_trace_levels(ctx) | (callback->pure ? ctx->levels.walked : 0);
     for (int k = 0; k < n && callback->nresults; k++)
-        if (in[k]->levels & ~graph_trace_levels(ctx))
+        if (in[k]->levels & ~others)
             return neap_error(
                 NEAP_E_ARGUMENT,
-                "callback: the results of the function at %s, called at %s, cannot be differentiated; give it "
-                "np.stop_gradient(x) for its arguments",
-                callback->name, callback->site);
+                "%s: the results of the function at %s, called at %s, cannot be differentiated; give it "
+                "np.stop_gradient(x) for its arguments, or call it inside of a function with a rule (np.custom_jvp)",
+                effect_callback_name(callback), callback->name, callback->site);
     return 0;
 }
 
@@ -156,11 +162,16 @@ static int take_whole(neap_ctx *ctx, int n, neap_node *const *in, neap_node **wh
     return status;
 }
 
+/* The trace that a call belongs to; NULL: it happens. */
+static lazy_level *trace_of_call(neap_ctx *ctx, const lazy_callback *callback, int n, neap_node *const *in) {
+    return callback->pure ? effect_pure_trace(ctx, n, in) : effect_open_trace(ctx);
+}
+
 /* A node of the callback, which belongs to the open trace, if there is one. `each`: how a call for each device lies;
  * NULL: it is one call. OWNED. */
 static neap_node *new_node(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in,
                            const lazy_sharding *each) {
-    lazy_level *trace = effect_open_trace(ctx);
+    lazy_level *trace = trace_of_call(ctx, callback, n, in);
     lazy_result block = {.dtype = NEAP_DTYPE_U8, .ndim = 1, .shape = {callback->bytes}};
     int64_t attr = (int64_t)(intptr_t)callback;
     neap_node *node = graph_node_new(ctx, LAZY_OP_callback, &block, n, in, 1, &attr);
@@ -194,16 +205,23 @@ static int record_calls(neap_ctx *ctx, neap_node *node) {
     return status ? status : held;
 }
 
-/* The node of a call. In a trace it belongs to that, whatever it reads. OWNED. */
-static neap_node *record_node(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in) {
+/* The node of a call. In a trace it belongs to that, whatever it reads. *starts: the call has to be started, since it
+ * is none that was there. OWNED. */
+static neap_node *record_node(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in, bool *starts) {
+    *starts = true;
     if (check_arguments(ctx, callback, n, in))
         return NULL;
-    lazy_level *trace = effect_open_trace(ctx);
+    lazy_level *trace = trace_of_call(ctx, callback, n, in);
     neap_node *captured[NEAP_MAX_INPUTS], *whole[NEAP_MAX_INPUTS];
     if (trace && trace->closed) {
         if (graph_capture_into(ctx, (int)(trace - ctx->levels.at), n, in, captured))
             return NULL;
         in = captured;
+    }
+    neap_node *twin = trace && !trace->lowers ? effect_pure_twin(trace, callback, n, in) : NULL;
+    if (twin) {
+        *starts = false;
+        return graph_retain(twin);
     }
     const lazy_sharding *each;
     if (effect_calls_sharding(n, in, &each))
@@ -220,7 +238,7 @@ static neap_node *record_node(neap_ctx *ctx, lazy_callback *callback, int n, nea
 /* Lets the call happen: at once, with its ancestors, or as an effect of the open trace. Of a node on a mesh that has
  * blocks, these are the calls. */
 static int start_callback_node(neap_ctx *ctx, neap_node *node) {
-    lazy_level *trace = effect_open_trace(ctx);
+    lazy_level *trace = trace_of_call(ctx, effect_callback_of(node), node->nin, node->in);
     if (!trace)
         return plan_flush_roots(ctx, 1, &node);
     if (!graph_is_meshed(node) || !trace->lowers)
@@ -232,16 +250,16 @@ static int start_callback_node(neap_ctx *ctx, neap_node *node) {
 }
 
 neap_node *effect_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in) {
-    neap_node *node = record_node(ctx, callback, n, in);
-    if (node && start_callback_node(ctx, node)) {
+    bool starts;
+    neap_node *node = record_node(ctx, callback, n, in, &starts);
+    if (node && starts && start_callback_node(ctx, node)) {
         graph_release(ctx, node);
         return NULL;
     }
     return node;
 }
 
-/* Result k of a call. OWNED. */
-static neap_node *record_part(neap_ctx *ctx, neap_node *node, int k) {
+neap_node *effect_callback_part(neap_ctx *ctx, neap_node *node, int k) {
     const lazy_callback *callback = effect_callback_of(node);
     const neap_spec *spec = &callback->results[k];
     lazy_result aval = {.dtype = (uint8_t)spec->dtype, .ndim = (uint8_t)spec->ndim};
@@ -267,14 +285,15 @@ static void start_callback_parts(neap_ctx *ctx, int n, neap_node *const *parts) 
 /* Records the node, its parts and their ids, all that may fail, before the call is started. */
 static int push_callback(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in, neap_node **parts,
                          int32_t *results) {
-    neap_node *node = record_node(ctx, callback, n, in);
+    bool starts;
+    neap_node *node = record_node(ctx, callback, n, in, &starts);
     int published = 0, status = node ? 0 : neap_error_code();
     for (int k = 0; k < callback->nresults && status == 0; k++) {
-        parts[k] = record_part(ctx, node, k);
+        parts[k] = effect_callback_part(ctx, node, k);
         status = parts[k] ? graph_publish(ctx, graph_retain(parts[k]), &results[k]) : NEAP_E_MEMORY;
         published += status == 0;
     }
-    if (status == 0)
+    if (status == 0 && starts)
         status = start_callback_node(ctx, node);
     if (status == 0)
         start_callback_parts(ctx, callback->nresults, parts);
@@ -401,7 +420,7 @@ static int push_request(neap_ctx *ctx, const lazy_launch *launch) {
         nreads += !again;
     }
     bool results = r->results = r->callback->nresults > 0;
-    neap_push push = {.name = "callback",
+    neap_push push = {.name = effect_callback_name(r->callback),
                       .site = r->callback->site,
                       .release = request_free,
                       .device = graph_host_device(graph_node_runs_on(node)),
@@ -443,7 +462,9 @@ static void release_callback(const neap_node *node) {
 
 static int effects_of_callback(const neap_node *node) {
     const lazy_callback *callback = effect_callback_of(node);
-    return LAZY_EFFECTS_CALLBACK | (callback->unordered ? LAZY_EFFECTS_UNORDERED : 1 << callback->kind);
+    return LAZY_EFFECTS_CALLBACK | (callback->pure        ? 0
+                                    : callback->unordered ? LAZY_EFFECTS_UNORDERED
+                                                          : 1 << callback->kind);
 }
 
 static uint64_t serial_of_callback(const neap_node *node) {
@@ -454,9 +475,11 @@ static neap_node *call_again(neap_ctx *ctx, const neap_node *node, neap_node *co
     return effect_callback_again(ctx, effect_callback_of(node), node->nin, in);
 }
 
-/* Of a call that does not happen nothing is left: it has no results, or these are given. */
+/* Of a call that does not happen nothing is left: it has no results, or these are given. A pure one is made again. */
 static neap_node *leave_out_call(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
     const lazy_callback *callback = effect_callback_of(node);
+    if (callback->pure)
+        return call_again(ctx, node, in);
     if (check_constant(ctx, callback, node->nin, in))
         return NULL;
     if (callback->nresults == 0 || (ctx->levels.answers && ctx->levels.answers->given))
@@ -467,14 +490,14 @@ static neap_node *leave_out_call(neap_ctx *ctx, const neap_node *node, neap_node
     return NULL;
 }
 
-static bool has_results(const neap_node *node) {
-    return effect_callback_of(node)->nresults > 0;
+static bool is_asked_once(const neap_node *node) {
+    return effect_asks_once(effect_callback_of(node));
 }
 
 /* "[ordered]", and where the function is. */
 static int print_callback(const neap_node *node, lazy_text *to) {
     const lazy_callback *callback = effect_callback_of(node);
-    const char *order = callback->unordered ? "unordered" : "ordered";
+    const char *order = callback->pure ? "pure" : callback->unordered ? "unordered" : "ordered";
     if (callback->kind == NEAP_EFFECT_CALLBACK)
         return graph_text_addf(to, "[%s] %s", order, callback->name);
     return graph_text_addf(to, "[%s %s] %s", neap_effect_name(callback->kind), order, callback->name);
@@ -488,7 +511,7 @@ const lazy_payload effect_callback_payload = {
     .push = push_request,
     .again = call_again,
     .without_effects = leave_out_call,
-    .once = has_results,
+    .once = is_asked_once,
     .print = print_callback,
 };
 

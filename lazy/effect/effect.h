@@ -53,7 +53,10 @@ struct lazy_callback {
     _Atomic int32_t refs;
     int32_t callee; /* 0: recording it failed, and Lua knows */
     int32_t kind, unordered, tolerant, nresults;
-    uint64_t serial; /* its place among the context's effects, in the order of recording */
+    int32_t pure, family; /* as in neap_callback */
+    uint64_t numbers;
+    lazy_callback *owner; /* of a batch of calls: that of one, which has the callee. One reference; else NULL */
+    uint64_t serial;      /* its place among the context's effects, in the order of recording */
     neap_ctx *ctx;
     lazy_callback *next; /* in the queue of the dropped */
     const char *name, *site;
@@ -119,6 +122,10 @@ static inline bool effect_is_callback(const neap_node *node) {
 static inline lazy_callback *effect_callback_of(const neap_node *node) {
     return (lazy_callback *)(intptr_t)node->attrs[0];
 }
+/* As users call it, in errors. */
+static inline const char *effect_callback_name(const lazy_callback *callback) {
+    return callback->pure ? "pure_callback" : "callback";
+}
 lazy_callback *effect_callback_retain(lazy_callback *callback);
 /* OWNED; it takes over how->callee, of which Lua hears when nobody needs it any more. */
 int effect_callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback **out);
@@ -126,6 +133,31 @@ void effect_callback_release(lazy_callback *callback);
 /* Records a further call of the callback on n arrays and starts it, or makes it an effect of the open trace. OWNED. */
 neap_node *effect_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in);
 void effect_callback_free_all(neap_ctx *ctx);
+
+/* The node of result k of a call. OWNED. */
+neap_node *effect_callback_part(neap_ctx *ctx, neap_node *call, int k);
+
+/* pure.c ----------------------------------------------------------------------------------------------------------- */
+/* Whether what has these effects, LAZY_EFFECTS_…, may be left out. */
+static inline bool effect_is_pure(int bits) {
+    return bits == LAZY_EFFECTS_CALLBACK;
+}
+/* Whether derivatives are given its results, and do not call it again. */
+static inline bool effect_asks_once(const lazy_callback *callback) {
+    return callback->nresults > 0 && !callback->pure;
+}
+/* Whether a batch of these calls is one call. */
+static inline bool effect_calls_at_once(const lazy_callback *callback) {
+    return callback->pure > NEAP_PURE_SEQUENTIAL;
+}
+/* The trace that a node with no other effects belongs to, by its inputs; NULL: none. */
+lazy_level *effect_pure_trace(neap_ctx *ctx, int n, neap_node *const *in);
+/* The call of the trace that such a call is equal to; NULL: none. BORROWED. */
+neap_node *effect_pure_twin(const lazy_level *trace, const lazy_callback *callback, int n, neap_node *const *in);
+/* Takes back the effects of a trace that may be left out, and that neither these outputs nor other effects need. */
+int effect_drop_unused(neap_ctx *ctx, lazy_level *trace, int n, neap_node *const *outputs);
+/* The callback of `size` calls at once, whose results have an axis more in front. OWNED. */
+int effect_callback_batched(lazy_callback *callback, int64_t size, lazy_callback **out);
 
 /* callback_blocks.c ------------------------------------------------------------------------------------------------ */
 /* Sets *each to how a callback of these arguments lies that is called for each device, since some of them differ

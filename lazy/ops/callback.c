@@ -67,9 +67,63 @@ static neap_node *join_byte_blocks(lazy_batching *g, int64_t n, neap_node **bloc
     return blocks[0];
 }
 
+/* One call for all examples. Its results are given to their parts, since there is no block for each example. */
+static int call_at_once(lazy_batching *g, lazy_callback *callback) {
+    neap_node *in[NEAP_MAX_INPUTS];
+    lazy_callback *all;
+    for (int k = 0; k < g->node->nin; k++) {
+        bool as_it_is = g->batched[k] || callback->numbers >> k & 1;
+        int64_t shape[NEAP_MAX_DIMS + 1] = {1};
+        memcpy(shape + 1, g->in[k]->shape, g->in[k]->ndim * sizeof *shape);
+        in[k] = as_it_is ? g->in[k]
+                : callback->pure == NEAP_PURE_BROADCAST
+                    ? derive_batch_all(g, k)
+                    : graph_build_reshape(g->ctx, g->in[k], g->in[k]->ndim + 1, shape);
+        if (!in[k])
+            return neap_error_code();
+    }
+    int status = effect_callback_batched(callback, g->size, &all);
+    if (status)
+        return status;
+    neap_node *call = graph_arena(g->ctx, effect_callback_again(g->ctx, all, g->node->nin, in));
+    status = call ? 0 : neap_error_code();
+    for (int k = 0; k < all->nresults && status == 0; k++)
+        status = derive_batch_give(g, graph_arena(g->ctx, effect_callback_part(g->ctx, call, k)), true);
+    effect_callback_release(all);
+    return status;
+}
+
+/* A result of a block, or of a call that was made for all examples. */
+static int callback_part_batch(lazy_batching *g) {
+    const neap_node *part = g->node;
+    if (g->in[0])
+        return derive_batch_leading(g);
+    const lazy_callback *callback = effect_callback_of(part->in[0]);
+    for (int k = 0; k < callback->nresults; k++) {
+        const neap_spec *spec = &callback->results[k];
+        if (callback->offsets[k] == part->attrs[0] && spec->dtype == part->attrs[1] && spec->ndim == part->ndim &&
+            memcmp(spec->shape, part->shape, part->ndim * sizeof *spec->shape) == 0)
+            return derive_batch_part(g, k);
+    }
+    return neap_error(NEAP_E_INTERNAL, "callback_part: no such result");
+}
+
+/* One call that all examples share. */
+static int call_shared(lazy_batching *g, lazy_callback *callback) {
+    g->out = graph_arena(g->ctx, effect_callback_again(g->ctx, callback, g->node->nin, g->in));
+    g->shared = true;
+    return derive_batch_done(g);
+}
+
+static bool some_batched(const lazy_batching *g) {
+    bool some = false;
+    for (int k = 0; k < g->node->nin; k++)
+        some |= g->batched[k];
+    return some;
+}
+
 /* One call for each example, in their order. */
-static int callback_batch(lazy_batching *g) {
-    lazy_callback *callback = effect_callback_of(g->node);
+static int call_each(lazy_batching *g, lazy_callback *callback) {
     neap_node *in[NEAP_MAX_INPUTS], **blocks = calloc((size_t)g->size + 1, sizeof *blocks);
     int64_t shape[2] = {1, callback->bytes};
     int status = blocks ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a batch of callbacks");
@@ -94,6 +148,13 @@ static int callback_batch(lazy_batching *g) {
     return status ? status : derive_batch_done(g);
 }
 
+static int callback_batch(lazy_batching *g) {
+    lazy_callback *callback = effect_callback_of(g->node);
+    if (callback->pure && !some_batched(g))
+        return call_shared(g, callback);
+    return effect_calls_at_once(callback) ? call_at_once(g, callback) : call_each(g, callback);
+}
+
 /* clang-format off */
 NEAP_OP(callback,
     .doc = "A call of a Lua function on the inputs: an effect, done by the user thread. Its value is a block of bytes "
@@ -107,5 +168,5 @@ NEAP_OP(callback_part,
            "each block, if there are several.",
     .attrs = "place dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT, .dtype = call_part_dtype, .shape = call_part_shape,
-    .call = call_part_copy, .batch = derive_batch_leading)
+    .call = call_part_copy, .batch = callback_part_batch)
 /* clang-format on */

@@ -10,7 +10,8 @@
  *      graph    = dtypes: list of texts; ops: list of (name: text, names of its attributes: text);
  *                 callbacks: list of callback; programs: list of program;
  *                 the one that was saved: its number; 0, or 1 and what there is for its sizes: sized
- *      callback = name: text, site: text, kind: text, unordered: number, tolerant: number, results: list of type
+ *      callback = name: text, site: text, kind: text, order: number (0 ordered, 1 unordered, 1 + NEAP_PURE_… pure),
+ *                 of a pure one: which arrays are numbers, bits: number; tolerant: number, results: list of type
  *      type     = dtype: number, shape: list of numbers              (dtypes and ops: their place in the lists above)
  *      program  = inputs: list of input; items: list of item; outputs: list of (name, value: number, type)
  *      input    = name, kind: number (1 a number, 3 a weak array, 4 one of fractions, else 0), type, device, sharding,

@@ -439,7 +439,9 @@ int program_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs
     program->ctx = ctx;
     program->refs = 1;
     program->home = -1;
-    int status = build_program(ctx, level, program, n, outputs);
+    int status = effect_drop_unused(ctx, &ctx->levels.at[level], n, outputs);
+    if (status == 0)
+        status = build_program(ctx, level, program, n, outputs);
     if (status) { /* the level stays open, with its effects, so the call can be repeated */
         program->effects.n = 0;
         neap_program_free(program);

@@ -228,7 +228,10 @@ static int get_kind(reader *r) {
 
 static void get_callback(reader *r) {
     char *name = get_text(r, NULL), *site = get_text(r, NULL);
-    int kind = get_kind(r), unordered = get_flag(r, "order"), tolerant = get_flag(r, "tolerance");
+    int kind = get_kind(r), order = (int)get_below(r, 2 + NEAP_PURE_BROADCAST, "order"),
+        pure = order > 1 ? order - 1 : 0;
+    uint64_t numbers = pure ? get_number(r) : 0;
+    bool tolerant = get_flag(r, "tolerance");
     int64_t n = get_count(r, INT16_MAX, "results"), place = r->callbacks.n;
     neap_spec *results = calloc((size_t)n + 1, sizeof *results);
     lazy_callback *callback = NULL;
@@ -242,7 +245,16 @@ static void get_callback(reader *r) {
     if (r->status == 0 && place >= r->ncallees)
         DAMAGED(r, "the program calls more functions than it names: %lld", (long long)place + 1);
     if (r->status == 0) {
-        neap_callback how = {r->callees[place], kind, unordered, tolerant, (int32_t)n, results, name, site};
+        neap_callback how = {.callee = r->callees[place],
+                             .kind = kind,
+                             .unordered = order > 0,
+                             .tolerant = tolerant,
+                             .nresults = (int32_t)n,
+                             .results = results,
+                             .name = name,
+                             .site = site,
+                             .pure = pure,
+                             .numbers = numbers};
         keep_status(r, effect_callback_new(r->ctx, &how, &callback));
     }
     if (r->status == 0 && lazy_push(&r->callbacks, callback)) {

@@ -132,7 +132,9 @@ static void put_callback(writer *w, lazy_callback *callback) {
         put_sized_text(w, to, callback->name, strlen(callback->name));
         put_sized_text(w, to, callback->site, strlen(callback->site));
         put_sized_text(w, to, kind, strlen(kind));
-        put_varint(w, to, callback->unordered != 0);
+        put_varint(w, to, callback->pure ? 1 + (uint64_t)callback->pure : callback->unordered != 0);
+        if (callback->pure)
+            put_varint(w, to, callback->numbers);
         put_varint(w, to, callback->tolerant != 0);
         put_varint(w, to, (uint64_t)callback->nresults);
         for (int k = 0; k < callback->nresults; k++)

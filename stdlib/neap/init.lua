@@ -124,7 +124,7 @@ for module, names in pairs {
     ["programs.disable_jit"] = "disable_jit",
     ["programs.staged"] = "staged",
     ["programs.deferred"] = "deferred export",
-    ["effects"] = "callback",
+    ["effects"] = "callback pure_callback",
     ["effects.progress"] = "progress",
     ["effects.argparse"] = "argparse",
     ["effects.printing"] = "set_printoptions get_printoptions printoptions array2string pprint",

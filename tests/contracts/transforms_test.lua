@@ -266,6 +266,26 @@ transform("np.jit", {
     unseen = { sizes = "declared sizes are in tests/lazy/sizes_test.lua",
                in_shardings = "layouts are in tests/mesh/contract_test.lua", out_shardings = "as in_shardings" },
     call = function(jit, o, x, y) return jit(function(a, b) return a * b + a, a - b end, o)(x, y) end,
+transform("np.pure_callback", {
+    shapes = { { { 3, 2 }, { 3, 2 } }, { { 2 }, { 2 } }, { { 1, 2, 2 }, { 1, 2, 2 } } }, gives = "same",
+    options = { {}, { vmap_method = "sequential" }, { vmap_method = "expand_dims" },
+                { vmap_method = "broadcast_all" } },
+    unseen = { name = "names in files are in tests/effects/pure_callback_test.lua" },
+    call = function(pure_callback, o, x, y)
+        local result = { shape = { unpack(x.shape, 2) }, dtype = x.dtype }
+        local scaled = pure_callback(function(a, b) return a * b + b end, result, o)
+        local turned = pure_callback(function(a, b) return np.flip(a * b + b, { axis = -1 }) end, result, o)
+        return np.vmap(function(a) return (x.ndim > 1 and turned or scaled)(a, y[0]) end)(x)
+    end,
+    oracle = "jax.vmap(lambda a: jax.pure_callback(lambda u, v: (lambda w: np.flip(w, -1) if x.ndim > 1 else w)("
+        .. "np.asarray(u) * np.asarray(v) + np.asarray(v)), jax.ShapeDtypeStruct(x.shape[1:], x.dtype), a, "
+        .. "jnp.asarray(y)[0], vmap_method=o.get('vmap_method', 'sequential')))(jnp.asarray(x))",
+    without = { programs = "a file asks for the functions; tests/effects/pure_callback_test.lua gives them",
+                derivatives = "it has none by design; tests/effects/pure_callback_test.lua has rules around it",
+                sizes = "results have the shapes that are declared",
+                refusals = "tests/effects/pure_callback_test.lua has bad input" },
+})
+
     oracle = "(x * y + x, x - y)",
     without = { mesh = "an array on a mesh is on other devices than the option's; tests/mesh/jit_test.lua has the rest",
                 programs = "a program of a jitted function is in tests/stdlib/jit_test.lua",

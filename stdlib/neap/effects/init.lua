@@ -62,33 +62,36 @@ local function new_result(list, dtype, shape, path)
     return result
 end
 
+-- How errors speak of a specification at a path.
+local WHERE_RESULT = { callback = "option '%s'", pure_callback = "argument 2 (%s)" }
+
 --- The tree of results for a specification: arrays, of which the results have shape and dtype, tables {shape={…},
 -- dtype="f32"}, and tables of these. Results are appended to `list`.
-local function results_of_spec(spec, list, path, depth)
+local function results_of_spec(name, spec, list, path, depth)
     if is_array(spec) then return new_result(list, core.dtype_of(spec).code, spec.shape, path) end
     if not trees.is_node(spec) or depth > 100 then
-        raise("callback", "option '%s' must hold arrays or tables such as {shape={2, 3}, dtype=\"f32\"}, got %s", path,
-              describe(spec))
+        raise(name, "%s must hold arrays or tables such as {shape={2, 3}, dtype=\"f32\"}, got %s",
+              WHERE_RESULT[name]:format(path), describe(spec))
     end
     if not trees.is_spec(spec) then
         local tree = {}
-        for _, key in ipairs(trees.keys_of(spec, "callback")) do
+        for _, key in ipairs(trees.keys_of(spec, name)) do
             local step = trees.inner_path(path, key)
-            tree[key] = results_of_spec(spec[key], list, step, depth + 1)
+            tree[key] = results_of_spec(name, spec[key], list, step, depth + 1)
         end
         return tree
     end
-    local dtype, shape = trees.spec("callback", ("option '%s'"):format(path), spec)
+    local dtype, shape = trees.spec(name, WHERE_RESULT[name]:format(path), spec)
     return new_result(list, dtype, shape, path)
 end
 
 --- The results as C takes them.
-local function c_results(list)
+local function c_results(name, list)
     local specs = ffi.new("neap_spec[?]", #list + 1)
     for k, result in ipairs(list) do
         local spec = specs[k - 1]
         local ndim = #result.shape
-        if ndim > core.MAX_DIMS then raise("callback", "at most %d axes, got %d", core.MAX_DIMS, ndim) end
+        if ndim > core.MAX_DIMS then raise(name, "at most %d axes, got %d", core.MAX_DIMS, ndim) end
         spec.dtype, spec.ndim = result.dtype, ndim
         for a = 1, ndim do spec.shape[a - 1] = result.shape[a] end
     end
@@ -136,10 +139,10 @@ end
 local Argument = {}
 
 --- Splits arguments into a template and a list of arrays.
-local function split_arguments(given, n)
+local function split_arguments(name, given, n)
     local template, arrays = {}, {}
     for k = 1, n do
-        template[k] = trees.rebuild("callback", given[k], function(leaf)
+        template[k] = trees.rebuild(name, given[k], function(leaf)
             if not is_array(leaf) then return leaf end
             local number = core.info(leaf).weak ~= 0
             arrays[#arrays + 1] = number and np.astype(leaf, "f64") or leaf
@@ -147,7 +150,7 @@ local function split_arguments(given, n)
         end)
     end
     if #arrays > core.MAX_INPUTS then
-        raise("callback", "at most %d arrays among the arguments, got %d", core.MAX_INPUTS, #arrays)
+        raise(name, "at most %d arrays among the arguments, got %d", core.MAX_INPUTS, #arrays)
     end
     return template, arrays
 end
@@ -158,7 +161,8 @@ local function fill_arguments(template, n, arrays)
     for k = 1, n do
         given[k] = trees.rebuild("callback", template[k], function(leaf)
             if getmetatable(leaf) ~= Argument then return leaf end
-            return leaf.number and core.item(arrays[leaf.index]) or arrays[leaf.index]
+            local array = arrays[leaf.index]
+            return leaf.number and #array.shape == 0 and core.item(array) or array -- one for each example is an array
         end)
     end
     return given
@@ -213,9 +217,10 @@ local function place_of(f)
     return facts.what == "C" and "[C]" or facts.short_src .. ":" .. facts.linedefined
 end
 
---- Records a call of `callee`, which gets the list of arrays when they are there. `how`: kind, unordered, tolerant,
--- place, and results (a list, with its C form in specs). Returns a table of arrays for the results.
-local function push_callback(how, callee, arrays)
+--- Records a call of `callee`, which gets the list of arrays when they are there. `how`: op, the public name; kind,
+-- unordered, tolerant, place, and results (a list, with its C form in specs). Of a pure one also `pure`, as C's
+-- NEAP_PURE_…, and the family of the call and which arrays are numbers. Returns a table of arrays for the results.
+local function push_callback(how, callee, arrays, family, numbers)
     local n, out, recorded = #arrays, ffi.new("int32_t[?]", #how.results + 1), false
     local ids = ffi.new("int32_t[?]", n + 1)
     local file, line = core.user_site()
@@ -224,8 +229,9 @@ local function push_callback(how, callee, arrays)
     ending.renew()
     local call = ffi.new("neap_callback", { callee = number, kind = how.kind, unordered = how.unordered,
                                             tolerant = how.tolerant, nresults = #how.results, results = how.specs,
-                                            name = how.place, site = site })
-    local ok, handles = pcall(core.call_ids, "callback", out, #how.results, function()
+                                            name = how.place, site = site, pure = how.pure or 0,
+                                            family = family or 0, numbers = numbers or 0 })
+    local ok, handles = pcall(core.call_ids, how.op, out, #how.results, function()
         for k = 1, n do ids[k - 1] = arrays[k]._id end
         local rc = C.neap_callback_push(ctx, call, n, ids, out)
         recorded = rc >= 0
@@ -248,6 +254,19 @@ function Call:__call(ready)
     if not self.results then return end
     if #results > 1 then raise_bare("expected one result, got %d", #results) end
     give_results(self.results, results[1], "result")
+end
+
+--- Raises unless f is a Lua function; code that traces knows it from here on as one that is called later.
+local function check_called(name, f)
+    if type(f) ~= "function" then core.bad_argument(name, 1, "f", "a function", f) end
+    local proto = util.funcinfo(f).proto
+    if proto then core.callbacks[proto] = true end
+end
+
+local function check_label(name, label)
+    if label ~= nil and (type(label) ~= "string" or label == "" or label:find("%c")) then
+        core.bad_argument(name, nil, "name", "a text", label)
+    end
 end
 
 local callback_options = { ordered = true, result = true, kind = true, name = true, coordinates = true }
@@ -276,31 +295,124 @@ local callback_options = { ordered = true, result = true, kind = true, name = tr
 --- > np.callback(function(x) return x * 2 end, {result={shape={2}, dtype="f32"}})(np.ones(2))
 -- [2. 2.]
 function np.callback(f, given)
-    if type(f) ~= "function" then core.bad_argument("callback", 1, "f", "a function", f) end
-    local proto = util.funcinfo(f).proto
-    if proto then core.callbacks[proto] = true end
+    check_called("callback", f)
     local o = core.options("callback", given, callback_options)
     for _, flag in ipairs { "ordered", "coordinates" } do
         if o[flag] ~= nil and type(o[flag]) ~= "boolean" then
             core.bad_argument("callback", nil, flag, "a boolean", o[flag])
         end
     end
-    if o.name ~= nil and (type(o.name) ~= "string" or o.name == "" or o.name:find("%c")) then
-        core.bad_argument("callback", nil, "name", "a text", o.name)
-    end
+    check_label("callback", o.name)
     local list = {}
-    local tree = o.result ~= nil and results_of_spec(o.result, list, "result", 0) or nil
-    local how = { kind = kind_of("callback", nil, "kind", o.kind == nil and "callback" or o.kind),
+    local tree = o.result ~= nil and results_of_spec("callback", o.result, list, "result", 0) or nil
+    local how = { op = "callback", kind = kind_of("callback", nil, "kind", o.kind == nil and "callback" or o.kind),
                   unordered = o.ordered == false and 1 or 0, tolerant = 0, place = o.name or place_of(f),
-                  results = list, specs = c_results(list) }
+                  results = list, specs = c_results("callback", list) }
     local function call(...)
         local n = select("#", ...)
-        local template, arrays = split_arguments({ ... }, n)
+        local template, arrays = split_arguments("callback", { ... }, n)
         local callee = setmetatable({ f = f, name = how.place, arguments = template, n = n, results = tree,
                                       axes = o.coordinates and add_coordinates(arrays, ALL_AXES) or nil }, Call)
         local handles = push_callback(how, callee, arrays)
         if not tree then return end
         return trees.rebuild("callback", tree, function(result) return handles[result.index + 1] end)
+    end
+    jit.off(call)
+    return call
+end
+
+-- ---- Pure functions -------------------------------------------------------------------------------------------------
+
+local VMAP_METHODS = { sequential = C.NEAP_PURE_SEQUENTIAL, expand_dims = C.NEAP_PURE_EXPAND,
+                       broadcast_all = C.NEAP_PURE_BROADCAST }
+
+--- Which arrays of a template stand for numbers, as bits.
+local function numbers_of(template, n)
+    local bits = 0ULL
+    for k = 1, n do
+        trees.walk("pure_callback", template[k], function(leaf)
+            if getmetatable(leaf) == Argument and leaf.number then
+                bits = bit.bor(bits, bit.lshift(1ULL, leaf.index - 1))
+            end
+        end)
+    end
+    return bits
+end
+
+--- A text that two templates share only if all but the values of their arrays is the same; nil: nobody knows.
+local function outline_of(template, n)
+    local parts, known = {}, true
+    local function add(value)
+        local kind = type(value)
+        if getmetatable(value) == Argument then
+            parts[#parts + 1] = (value.number and "#%d" or "@%d"):format(value.index)
+        elseif kind == "nil" or kind == "boolean" or kind == "string" then
+            parts[#parts + 1] = ("%s %q"):format(kind, tostring(value))
+        elseif kind == "number" then
+            parts[#parts + 1] = ("%.17g"):format(value)
+        elseif trees.is_node(value) and getmetatable(value) == nil then
+            parts[#parts + 1] = "{"
+            for _, key in ipairs(trees.keys_of(value, "pure_callback")) do
+                add(key)
+                add(value[key])
+            end
+            parts[#parts + 1] = "}"
+        else
+            known = false
+        end
+    end
+    for k = 1, n do add(template[k]) end
+    return known and table.concat(parts, " ") or nil
+end
+
+local families = 0
+
+--- The family of a call: calls in a row of one function whose arguments are the same but for arrays are of one.
+local function family_of(last, template, n)
+    local outline = #core.frame().levels > 0 and outline_of(template, n)
+    if not outline then return 0 end
+    if last.outline ~= outline then
+        families = families + 1
+        last.outline, last.family = outline, families
+    end
+    return last.family
+end
+
+--- np.pure_callback(f, result, {vmap_method="sequential", name="f"}) -> function: a function that calls f(…) with its
+-- arguments when their values are there, and gives arrays for what f returns at once: np.callback for functions whose
+-- results are all that counts, as jax.pure_callback. A call is no effect: where functions are traced (np.jit, np.vmap,
+-- loops) it does not happen if nothing needs its results, equal calls are one, and it may happen several times, at any
+-- time; so f must give the same for the same arguments, and must not keep or change anything. `result` says what f
+-- returns: an array, or {shape={…}, dtype="f32"}, or a table of these. Results cannot be differentiated: a rule
+-- (np.custom_jvp, np.custom_vjp) around the call says what their derivative is.
+--- vmap_method: how np.vmap calls f: "sequential", for each example; "expand_dims": once, with the axis of the examples
+-- in front of arrays that have one, and of size 1 in front of others; then f returns arrays with that axis in front;
+-- "broadcast_all": the same, and all arrays have it
+--- name: what programs call f, also in files, as of np.callback
+--- > root = np.pure_callback(function(x) return math.sqrt(x:item()) end, {shape={}, dtype="f32"})
+--- > np.vmap(root)(np.array{1, 4, 9})
+-- [1. 2. 3.]
+function np.pure_callback(f, result, given)
+    local name, list = "pure_callback", {}
+    check_called(name, f)
+    local o = core.options(name, given, { vmap_method = true, name = true })
+    local method = o.vmap_method == nil and "sequential" or o.vmap_method
+    if not VMAP_METHODS[method] then
+        core.bad_argument(name, nil, "vmap_method", '"sequential", "expand_dims" or "broadcast_all"', method)
+    end
+    check_label(name, o.name)
+    local tree = results_of_spec(name, result, list, "result", 0)
+    if #list == 0 then raise(name, "argument 2 (result) holds no array: without results nothing is left of a call") end
+    local how = { op = name, kind = kind_of("callback", nil, "kind", "callback"), unordered = 1, tolerant = 0,
+                  place = o.name or place_of(f), results = list, specs = c_results(name, list),
+                  pure = VMAP_METHODS[method] }
+    local last = {}
+    local function call(...)
+        local n = select("#", ...)
+        local template, arrays = split_arguments(name, { ... }, n)
+        local callee = setmetatable({ f = f, name = how.place, arguments = template, n = n, results = tree }, Call)
+        local handles = push_callback(how, callee, arrays, family_of(last, template, n), numbers_of(template, n))
+        return trees.rebuild(name, tree, function(leaf) return handles[leaf.index + 1] end)
     end
     jit.off(call)
     return call
@@ -313,7 +425,8 @@ Log.__index = Log
 
 --- How calls that append to a table are recorded.
 local function how_to_append(kind)
-    return { kind = kind, unordered = 0, tolerant = 1, place = "np.effects.logger", results = {}, specs = c_results {} }
+    return { op = "callback", kind = kind, unordered = 0, tolerant = 1, place = "np.effects.logger", results = {},
+             specs = c_results("callback", {}) }
 end
 
 --- "[i=0, j=1] ", as in front of a print.
@@ -326,7 +439,7 @@ end
 --- Appends the line of some pieces to a list, when their arrays are there; where one of these differs between devices a
 -- line for each, with its coordinates. Arrays that failed show their error.
 local function append_line(lines, how, list, n)
-    local template, arrays = split_arguments(list, n)
+    local template, arrays = split_arguments("effects.logger", list, n)
     local shown = axes_to_show(arrays)
     local axes = shown ~= 0 and add_coordinates(arrays, shown)
     push_callback(how, function(ready)
@@ -411,7 +524,7 @@ function effects.logger(target, given)
 end
 
 for _, f in ipairs { results_of_spec, give_results, split_arguments, fill_arguments, push_callback, np.callback,
-                     append_line, Call.__call, Log.__call, Log.close } do
+                     numbers_of, outline_of, np.pure_callback, append_line, Call.__call, Log.__call, Log.close } do
     jit.off(f)
 end
 
