@@ -110,6 +110,7 @@ for module, names in pairs {
     ["transforms.derive"] = "vjp jvp linearize linear_transpose",
     ["transforms.grad"] = "grad value_and_grad",
     ["transforms.jacobian"] = "jacobian jacfwd jacrev hessian",
+    ["transforms.custom_linear_solve"] = "custom_linear_solve",
     ["transforms.custom_root"] = "custom_root",
     ["transforms.custom"] = "checkpoint optimization_barrier custom_vjp custom_jvp",
     ["transforms.policies"] = "checkpoint_name",

@@ -18,7 +18,7 @@ local PAIRS = { { { 3 }, { 3 } }, { { 2, 4 }, { 2, 4 } }, { {}, {} }, { { 0 }, {
 
 --- A contract of a transform of x and y: what is the same for all.
 local function transform(name, contract)
-    contract.args, contract.accepts = { "x", "y" }, contract.accepts or "floats"
+    contract.args, contract.accepts = contract.args or { "x", "y" }, contract.accepts or "floats"
     contract.shapes, contract.special = contract.shapes or PAIRS, false
     contract.within, contract.divided, contract.vmapped = contract.within or NEAR, NEAR, NEAR -- sums in another order
     contract.without = contract.without or {}
@@ -124,6 +124,91 @@ transform("np.linear_transpose", {
         .. "jnp.asarray(x + y), jnp.asarray(x).sum()))",
     without = { refusals = "a table behind the arguments is one more of them, a tree" },
 })
+
+-- ---- Solutions of linear systems ------------------------------------------------------------------------------------
+
+--- The matrices of the systems below have eigenvalues from 1 to 4, for which this converges by half a digit each turn.
+local function solve_slowly(A, b)
+    return np.fori_loop(0, 90, function(_, v) return v + (b - A(v)) / 3 end, np.zeros_like(b))
+end
+
+local function solve_and_tell(A, b) return solve_slowly(A, b), { turns = np.full_like(b, 90) } end
+
+transform("np.custom_linear_solve", {
+    args = { { "x", from = 1, to = 3 }, "y" }, accepts = "f64 f32",
+    shapes = { { { 3 }, { 3 } }, { { 1 }, { 1 } }, { { 2, 2 }, { 2, 2 } } },
+    options = { {}, { symmetric = true }, { has_aux = true } },
+    call = function(custom_linear_solve, o, x, y)
+        local function A(v) return x * v + 0.25 * (o.symmetric and v:sum() or np.flip(v) * np.cos(x)) end
+        local solve = o.has_aux and solve_and_tell or solve_slowly
+        local solution, aux = custom_linear_solve(A, y, solve, not o.symmetric and solve or nil, next(o) and o or nil)
+        return solution, aux and aux.turns
+    end,
+    oracle = "(lambda A: [jax.lax.custom_linear_solve(A, jnp.asarray(y), solve=(s := lambda f, c: jnp.linalg.solve("
+        .. "jax.jacobian(f)(c).reshape(c.size, c.size), c.ravel()).reshape(c.shape)), transpose_solve=s)] "
+        .. "+ ([np.full_like(y, 90)] if 'has_aux' in o else []))(lambda v: x * v + 0.25 * (v.sum() if 'symmetric' in o else jnp.flip(v) "
+        .. "* jnp.cos(x)))",
+    derivative = "jax.lax.custom_linear_solve(lambda v: x * v + 0.25 * jnp.flip(v) * jnp.cos(x), y, "
+        .. "solve=(s := lambda f, c: jnp.linalg.solve(jax.jacobian(f)(c).reshape(c.size, c.size), c.ravel())"
+        .. ".reshape(c.shape)), transpose_solve=s)",
+    points = { { { 1.5, 2.5, 2 }, { 1, -1, 0.5 } } }, first_only = true,
+    also = {
+        ["np.custom_linear_solve: a tree, solved by the matrix of the transposed function"] = function()
+            local function solution(a, b)
+                local function A(v) return { p = v.p * a, q = v.q * 2 + v.p:sum() } end
+                local function solve(_, c)
+                    local p = c.p / a
+                    return { p = p, q = (c.q - p:sum()) / 2 }
+                end
+                local x = np.custom_linear_solve(A, b, solve)
+                return x.q:sum()
+            end
+            local a, b = np.array { 2, 4 }, { p = np.array { 2, 4 }, q = np.array { 6 } }
+            check.equal(solution(a, b):item(), 2)
+            local da, db = np.grad(solution, { argnums = { 1, 2 } })(a, b)
+            check.close(da:totable(), { 0.25, 0.125 }, 1e-6)
+            check.close({ db.p:totable(), db.q:totable() }, { { -0.25, -0.125 }, { 0.5 } }, 1e-6)
+        end,
+        ["np.custom_linear_solve: what the solver reads moves nothing, and it may loop"] = function()
+            local function solution(b, pace)
+                return np.custom_linear_solve(function(v) return 2 * v end, b, function(A, c)
+                    return np.while_loop(function(v) return np.abs(c - A(v)):max():gt(1e-6) end,
+                                         function(v) return v + (c - A(v)) * pace end, np.zeros_like(c))
+                end, nil, { symmetric = true }):sum()
+            end
+            local db, dpace = np.grad(solution, { argnums = { 1, 2 } })(np.array { 1, 3 }, np.array(0.4))
+            check.close(db:totable(), { 0.5, 0.5 }, 1e-6)
+            check.equal(dpace:item(), 0)
+            check.close(np.jit(np.vmap(np.grad(solution), { in_axes = { 0, false } }))(np.ones { 2, 3 }, 0.4):totable(),
+                        { { 0.5, 0.5, 0.5 }, { 0.5, 0.5, 0.5 } }, 1e-6)
+        end,
+    },
+    refuses = {
+        { "argument 1 %(matvec%)", function() np.custom_linear_solve(2, 1, solve_slowly) end },
+        { "argument 3 %(solve%)", function() np.custom_linear_solve(np.sin, np.ones(1)) end },
+        { "b%) must hold floats", function() np.custom_linear_solve(np.sin, np.arange(1), solve_slowly) end },
+        { "b%) must be an array", function() np.custom_linear_solve(np.sin, "1", solve_slowly) end },
+        { "b%) holds no array", function() np.custom_linear_solve(np.sin, {}, solve_slowly) end },
+        { "the solution must be like b, f32%(1,%)", function()
+            np.custom_linear_solve(np.sin, np.ones(1), function() return np.ones(2) end)
+        end },
+        { "the result of the linear function must be like b, f32%(2,%)", function()
+            np.custom_linear_solve(np.sum, np.ones(2), solve_slowly)
+        end },
+        { "solve must return the solution, got 2 values", function()
+            np.custom_linear_solve(np.negative, np.ones(1), solve_and_tell)
+        end },
+        { "a symmetric system has no transpose_solve", function()
+            np.custom_linear_solve(np.negative, np.ones(1), solve_slowly, solve_slowly, { symmetric = true })
+        end },
+        { "option 'has_aux'", function()
+            np.custom_linear_solve(np.negative, np.ones(1), solve_slowly, nil, { has_aux = 1 })
+        end },
+    },
+})
+
+-- ---- Programs inside ------------------------------------------------------------------------------------------------
+
 transform("np.checkpoint", {
     call = function(checkpoint, o, x, y) return checkpoint(map, next(o) and o or nil)(x, y) end,
     unseen = { save = "what is kept is in tests/stdlib/policies_test.lua", most = "as save" },
@@ -179,6 +264,26 @@ transform("np.vmap", {
     end,
     oracle = "jax.vmap(lambda a, b: (a * b + (jax.lax.psum(a, 'i') if 'axis_name' in o else a), a - b), "
         .. "in_axes=o.get('in_axes', 0), out_axes=o.get('out_axes', 0), axis_name='i')(x, y)",
+})
+
+transform("np.pure_callback", {
+    shapes = { { { 3, 2 }, { 3, 2 } }, { { 2 }, { 2 } }, { { 1, 2, 2 }, { 1, 2, 2 } } }, gives = "same",
+    options = { {}, { vmap_method = "sequential" }, { vmap_method = "expand_dims" },
+                { vmap_method = "broadcast_all" } },
+    unseen = { name = "names in files are in tests/effects/pure_callback_test.lua" },
+    call = function(pure_callback, o, x, y)
+        local result = { shape = { unpack(x.shape, 2) }, dtype = x.dtype }
+        local scaled = pure_callback(function(a, b) return a * b + b end, result, o)
+        local turned = pure_callback(function(a, b) return np.flip(a * b + b, { axis = -1 }) end, result, o)
+        return np.vmap(function(a) return (x.ndim > 1 and turned or scaled)(a, y[0]) end)(x)
+    end,
+    oracle = "jax.vmap(lambda a: jax.pure_callback(lambda u, v: (lambda w: np.flip(w, -1) if x.ndim > 1 else w)("
+        .. "np.asarray(u) * np.asarray(v) + np.asarray(v)), jax.ShapeDtypeStruct(x.shape[1:], x.dtype), a, "
+        .. "jnp.asarray(y)[0], vmap_method=o.get('vmap_method', 'sequential')))(jnp.asarray(x))",
+    without = { programs = "a file asks for the functions; tests/effects/pure_callback_test.lua gives them",
+                derivatives = "it has none by design; tests/effects/pure_callback_test.lua has rules around it",
+                sizes = "results have the shapes that are declared",
+                refusals = "tests/effects/pure_callback_test.lua has bad input" },
 })
 
 -- ---- Control flow ---------------------------------------------------------------------------------------------------
@@ -266,26 +371,6 @@ transform("np.jit", {
     unseen = { sizes = "declared sizes are in tests/lazy/sizes_test.lua",
                in_shardings = "layouts are in tests/mesh/contract_test.lua", out_shardings = "as in_shardings" },
     call = function(jit, o, x, y) return jit(function(a, b) return a * b + a, a - b end, o)(x, y) end,
-transform("np.pure_callback", {
-    shapes = { { { 3, 2 }, { 3, 2 } }, { { 2 }, { 2 } }, { { 1, 2, 2 }, { 1, 2, 2 } } }, gives = "same",
-    options = { {}, { vmap_method = "sequential" }, { vmap_method = "expand_dims" },
-                { vmap_method = "broadcast_all" } },
-    unseen = { name = "names in files are in tests/effects/pure_callback_test.lua" },
-    call = function(pure_callback, o, x, y)
-        local result = { shape = { unpack(x.shape, 2) }, dtype = x.dtype }
-        local scaled = pure_callback(function(a, b) return a * b + b end, result, o)
-        local turned = pure_callback(function(a, b) return np.flip(a * b + b, { axis = -1 }) end, result, o)
-        return np.vmap(function(a) return (x.ndim > 1 and turned or scaled)(a, y[0]) end)(x)
-    end,
-    oracle = "jax.vmap(lambda a: jax.pure_callback(lambda u, v: (lambda w: np.flip(w, -1) if x.ndim > 1 else w)("
-        .. "np.asarray(u) * np.asarray(v) + np.asarray(v)), jax.ShapeDtypeStruct(x.shape[1:], x.dtype), a, "
-        .. "jnp.asarray(y)[0], vmap_method=o.get('vmap_method', 'sequential')))(jnp.asarray(x))",
-    without = { programs = "a file asks for the functions; tests/effects/pure_callback_test.lua gives them",
-                derivatives = "it has none by design; tests/effects/pure_callback_test.lua has rules around it",
-                sizes = "results have the shapes that are declared",
-                refusals = "tests/effects/pure_callback_test.lua has bad input" },
-})
-
     oracle = "(x * y + x, x - y)",
     without = { mesh = "an array on a mesh is on other devices than the option's; tests/mesh/jit_test.lua has the rest",
                 programs = "a program of a jitted function is in tests/stdlib/jit_test.lua",

@@ -29,33 +29,34 @@ local function form_text(x)
     return core.dtype_of(x).name .. core.shape_text(x)
 end
 
---- Raises unless `value` is a tree like x, with arrays of the same shapes and dtypes; numbers and weak arrays become
--- such. Returns it.
-local function like(name, what, value, x, path)
+--- Raises unless `value` is a tree like x (called `model`; the guess, if nothing is said), with arrays of the same
+-- shapes and dtypes; numbers and weak arrays become such. Returns it.
+local function like(name, what, value, x, path, model)
+    model = model or "the guess"
     if is_array(x) then
         local dtype = core.dtype_of(x).name
         if core.is_number(value) then value = core.number(value) end
         if not is_array(value) then
-            raise(name, "%s must be like the guess, a tree of the same keys; got %s%s", what, describe(value), path)
+            raise(name, "%s must be like %s, a tree of the same keys; got %s%s", what, model, describe(value), path)
         end
         if core.info(value).weak ~= 0 and core.dtype_of(value).name ~= dtype then value = np.astype(value, dtype) end
         if form_text(value) ~= form_text(x) then
-            raise(name, "%s must be like the guess, %s; got %s%s", what, form_text(x), form_text(value), path)
+            raise(name, "%s must be like %s, %s; got %s%s", what, model, form_text(x), form_text(value), path)
         end
         return value
     end
     if not trees.is_node(value) then
-        raise(name, "%s must be like the guess, a tree of the same keys; got %s%s", what, describe(value), path)
+        raise(name, "%s must be like %s, a tree of the same keys; got %s%s", what, model, describe(value), path)
     end
     local copy = {}
     for key in pairs(value) do
         if x[key] == nil then
-            raise(name, "%s must be like the guess, which has nothing at %s", what, derive.step("result", key))
+            raise(name, "%s must be like %s, which has nothing at %s", what, model, derive.step("result", key))
         end
     end
     for _, key in ipairs(trees.keys_of(x, name)) do
         local at = path == "" and " at " .. tostring(key) or path .. "." .. tostring(key)
-        copy[key] = like(name, what, value[key], x[key], at)
+        copy[key] = like(name, what, value[key], x[key], at, model)
     end
     return copy
 end
@@ -114,11 +115,10 @@ local function traced(name, f, given)
     end
 end
 
-roots.call, roots.traced = call, traced
+roots.call, roots.traced, roots.arrays_of, roots.like = call, traced, arrays_of, like
 
 --- Solves for x in jacobian(x) = b, where `map` is linear, between trees like b: by the matrix of the map.
-local function dense_solve(map, b)
-    local name = "custom_root"
+function roots.dense_solve(name, map, b)
     local list, at = arrays_of(name, b), 0
     local dtype = np.result_type(unpack(list))
     local function vector_of(tree)
@@ -195,7 +195,9 @@ function roots.find(name, f, guess, solve, tangent_solve)
     end
     jit.off(checked_solve)
     if #core.frame().levels == 0 then return checked_solve(f, start) end
-    return staged_root(name, f, start, checked_solve, tangent_solve or dense_solve)
+    return staged_root(name, f, start, checked_solve, tangent_solve or function(map, b)
+        return roots.dense_solve(name, map, b)
+    end)
 end
 
 --- np.custom_root(f, guess, solve, tangent_solve, {has_aux=false}) -> root: the root of f that a solver finds,
@@ -230,7 +232,7 @@ function np.custom_root(f, guess, solve, tangent_solve, given)
 end
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { arrays_of, like, start_of, call, traced, dense_solve, tangent_of, staged_root, roots.find,
+for _, f in ipairs { arrays_of, like, start_of, call, traced, roots.dense_solve, tangent_of, staged_root, roots.find,
                      np.custom_root } do
     jit.off(f)
 end
