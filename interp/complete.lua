@@ -90,8 +90,8 @@ local function members_place(text, k, separator)
         end
         function place.note(name)
             if separator == ":" then return help_note(part .. name) end
-            local value = holder[name]
-            return value ~= true and type(value) ~= "function" and value_note(value) or nil
+            local field = holder[name]
+            return field ~= true and type(field) ~= "function" and value_note(field) or nil
         end
         return place
     end

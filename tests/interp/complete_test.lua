@@ -57,7 +57,8 @@ end)
 
 check.test("of a table its columns and methods, of a column those of its kind", function()
     local days = np.to_datetime { "2020-01-01", "2020-01-02" }
-    rawset(_G, "rows", np.table { name = { "a", "b" }, born = np.arange(2), day = days })
+    local rows = np.table { name = { "a", "b" }, born = np.arange(2), day = days }
+    rawset(_G, "rows", rows)
     becomes("rows.", "rows.born", "rows.columns", "rows.day", "rows.name", "rows.shape")
     becomes("rows:gro", "rows:group")
     becomes("rows:val", "rows:value_counts") -- of a module that is loaded late
