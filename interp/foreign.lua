@@ -217,7 +217,7 @@ return {
     { "expected near '*'", "%f[%w_]function%s*([%w_%.:]*)%s*%([^%)]*%*",
       "further arguments are ...: function %s(...) local args = {...}" },
     { "near '['", "%.%.%.%s*%[%s*(.-)%s*%]", "... is no table: (select(%1, ...)), or local args = {...}" },
-    { "near '{'", "^%s*function.*%)%s*{", "a body has no braces in Lua: function f(x) … end" },
+    { "near '{'", "%f[%w_]function%s*[%w_%.:]*%s*%b()%s*{", "a body has no braces in Lua: function f(x) … end" },
     { "near ':'", "^%s*function%s.*%)%s*:", "a body follows without a colon: function f(x) … end" },
     { "near '='", "^%s*([%a_][%w_]*)%(([%w_%s,]*)%)%s*=%s*([^=].-)%s*;?%s*$",
       function(name, parameters, body)

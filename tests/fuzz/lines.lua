@@ -1,4 +1,7 @@
---- lines.lua: correct lines, as a beginner writes them, which slips_test.lua changes. Each runs alone behind SETUP.
+--- lines.lua: correct lines, which slips_test.lua changes: as a beginner writes them, and the examples of the reference
+-- pages. Each runs alone behind `setup`.
+local process = require "tests.lib.process"
+
 local lines = {}
 
 lines.setup = [[local x, y, m = np.array{1, 2, 3}, np.array{2, 3, 4}, np.arange(6):reshape(2, 3) ]]
@@ -208,6 +211,34 @@ local total = 0 for k = 1, 10 do if k % 2 == 0 then total = total + k end end pr
 local y2 = np.where(m:lt(3), 0, m) print(y2:sum())
 ]]):gmatch "[^\n]+" do
     lines.list[#lines.list + 1] = line
+end
+
+-- Pages of docs/reference whose examples compute, and words of examples that do more: write, wait, or go on.
+local PAGES = "arrays fft image integrate interpolate linalg nn optim optimize random signal sparse special stats tables "
+    .. "transforms tree"
+local ACTS = { "print", "np%.io", "np%.debug", "np%.plot", "np%.profile", "callback", "io%.", "os%.", "require", "pcall",
+               "progress", "%.gz", "/", "text_of", "error", "^for ", "^while " }
+
+local function acts(code)
+    for _, word in ipairs(ACTS) do
+        if code:find(word) then return true end
+    end
+    return false
+end
+
+--- The examples of one line alone that are expressions, as lines that print them.
+function lines.of_pages()
+    local list = {}
+    for page in PAGES:gmatch "%S+" do
+        for block in process.read("docs/reference/" .. page .. ".md"):gmatch "```text\n(.-)\n```" do
+            local code = not ("\n" .. block):find "\n>> " and select(2, ("\n" .. block):gsub("\n> ", "")) == 1
+                and block:match "^> ([^\n]*)"
+            if code and not acts(code) and loadstring("return " .. code) then
+                list[#list + 1] = ("print(%s)"):format(code)
+            end
+        end
+    end
+    return list
 end
 
 return lines

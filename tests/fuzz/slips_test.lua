@@ -1,7 +1,8 @@
---- slips_test.lua (release build only): slips in correct lines (lines.lua): brackets, quotes, commas and words that are
--- left out or doubled, spellings of other languages, misspelt names, indices, shapes, dtypes, drawn at random. Of each
--- line that fails then there is an answer soon, which names the line and marks a place in it, and nothing of the
--- library's own; and of the kinds of slips that are frequent it says what to write.
+--- slips_test.lua (release build only): slips in correct lines, and in examples of the reference (lines.lua): brackets,
+-- quotes, commas and words that are left out or doubled, spellings of other languages, misspelt names, indices, shapes,
+-- dtypes, drawn at random. Of each line that fails then there is an answer soon, which names the line and marks a place
+-- in it, and nothing of the library's own, of C or its addresses; and of the kinds of slips that are frequent it says
+-- what to write.
 --
 --     NEAP_SLIPS=KIND     only slips of this kind; each message is printed
 local check = require "tests.lib.check"
@@ -12,6 +13,7 @@ local lines = require "tests.fuzz.lines"
 
 local LIMIT = 0.1  -- seconds of the processor's time for a message
 local SHARE = 0.9  -- of the messages about slips of a frequent kind that tell a remedy
+local EXAMPLES, SLIPS = 200, 4 -- examples of the reference that a seed draws, and slips in each
 local ONLY = os.getenv "NEAP_SLIPS"
 
 -- ---- Slips ----------------------------------------------------------------------------------------------------------
@@ -147,6 +149,24 @@ local KINDS = {
     { "a text for a number", of_pattern("([^%w\"%.:%%])(%d)%f[^%w%.:]", '%1"%2"') },
     { "nothing for a variable", of_pattern("%((%w+)%)", "(nothing)") },
     { "a word too many", of_pattern("%) ", ") word ") },
+    { "import", of_pattern("^", "import numpy as np; "), frequent = true },
+    { "a comprehension", of_pattern("{([%w, ]+)}", "[v for v in range(3)]"), frequent = true },
+    { "an f-string", of_pattern('([^%w])"(%w+)', '%1f"%2') },
+    { "shape[0]", of_pattern("%.shape%[1%]", ".shape[0]"), frequent = true },
+    { "is", of_token("==", function() return "is" end), frequent = true },
+    { "length", of_pattern("#(%w+)", "%1.length()"), frequent = true },
+    { "np:", of_pattern("np%.(%w+)([%({])", "np:%1%2"), frequent = true },
+    { "append", of_pattern("t%[#t %+ 1%] = (%w+)", "t.append(%1)"), frequent = true },
+    { "a colon behind a key", of_pattern("{(%w+)=([%w\"]+)}", "{%1: %2}"), frequent = true },
+    { "a key in quotes", of_pattern("{(%w+) = ([%w%.]+)", '{"%1": %2'), frequent = true },
+    { "++", of_pattern("(%w+) = %1 %+ 1", "%1++"), frequent = true },
+    { "int", of_pattern("^local (%w+) =", "int %1 ="), frequent = true },
+    { "index -1 of a table", of_pattern("([%( ])t%[1%]", "%1t[-1] + 1"), frequent = true },
+    { "else if", of_token("elseif", function() return "else if" end), frequent = true },
+    { "=>", of_pattern("function%((%w+)%) return ([^,]-) end", "%1 => %2"), frequent = true },
+    { "a body in braces", of_pattern("function%((%w+)%) (.-) end", "function(%1) { %2 }"), frequent = true },
+    { "// for --", of_pattern("$", " // a note"), frequent = true },
+    { "an option without braces", of_pattern("{(%w+=[%w\"]+)}", "%1"), frequent = true },
 }
 
 -- ---- What is asked --------------------------------------------------------------------------------------------------
@@ -156,20 +176,21 @@ local function tells_remedy(message)
     return message:find("; ", 1, true) or message:find("did you mean", 1, true) or message:find(" must be ", 1, true)
         or message:find("(options: ", 1, true) or message:find("(to close ", 1, true)
         or message:find(": elements count", 1, true) or message:find("call it as", 1, true)
-        or message:find("methods take a colon", 1, true)
+        or message:find("methods take a colon", 1, true) or message:find("stand behind a dot", 1, true)
 end
 
 --- What is wrong with an answer; nil: nothing.
 local function problem_of(message, line, seconds)
     if seconds > LIMIT then return ("it took %.3f s"):format(seconds) end
     if message:find "neap/" or message:find "%.lua:" then return "it names a file of the library's" end
+    if message:find "0x%x%x%x%x" or message:find "cdata" or message:find "NEAP_" then return "it speaks of C" end
     local variable = message:match "local '([%w_]+)'" or message:match "upvalue '([%w_]+)'"
     if variable and variable ~= "?" and not line:find(variable, 1, true) and not lines.setup:find(variable, 1,
       true) then
         return ("it names a variable of the library's, %s"):format(variable)
     end
     local number, column, shown = failing.place(message)
-    local in_setup = number == 1 and message:find("local 'v'", 1, true) -- in f, which got nothing
+    local in_setup = number == 1 and (message:find("local 'v'", 1, true) or line:find '%f[%w_]f"') -- in f
     local is_told = number == 2 or in_setup or message:find("line 2", 1, true)
     if not is_told and not (number == 3 and message:find("near '", 1, true)) then return "it names another line" end
     if column and column > #shown + 1 then return "the mark stands behind the line" end
@@ -215,6 +236,37 @@ for _, kind in ipairs(KINDS) do
                                                                              table.concat(silent, "\n")))
         end)
     end
+end
+
+-- ---- Examples of the reference -------------------------------------------------------------------------------------
+
+--- A line with a slip of a kind that is drawn; nil where none of some fits.
+local function drawn_slip(line, random)
+    for _ = 1, 8 do
+        local kind = KINDS[random(#KINDS)]
+        local changed = kind[2](line, random)
+        if changed and changed ~= line then return kind[1], changed end
+    end
+end
+
+if not ONLY then
+    check.test("slips in examples of the reference", function()
+        local list, asked = lines.of_pages(), 0
+        check.ok(#list > 200, ("%d examples were found"):format(#list))
+        for seed in seeds.each(1) do
+            local random = seeds.generator(seed)
+            for _ = 1, EXAMPLES do
+                local line = list[random(#list)]
+                if failing.run(lines.setup .. "\n" .. line .. "\nlocal after = 2") == nil then
+                    for _ = 1, SLIPS do
+                        local kind, changed = drawn_slip(line, random)
+                        if changed and try(kind, changed) then asked = asked + 1 end
+                    end
+                end
+            end
+        end
+        check.ok(asked > EXAMPLES, ("%d slips of examples were answered"):format(asked))
+    end)
 end
 
 check.done()

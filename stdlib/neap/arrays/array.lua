@@ -264,7 +264,7 @@ end
 --- x:tostring() -> string: the text that tostring(x) gives. Waits.
 --- > np.arange(3):tostring() .. "!"
 -- [0 1 2]!
-methods.tostring = text_of
+function methods.tostring(x) return text_of(core.coerce("tostring", 1, x)) end
 
 -- ---- The metatable --------------------------------------------------------------------------------------------------
 

@@ -445,7 +445,8 @@ end
 
 --- What x:addressable_shards() gives (device_put.lua).
 function shardings.addressable_shards(x)
-    local name, layout = "addressable_shards", layout_of(x)
+    local name = "addressable_shards"
+    local layout = layout_of(core.coerce(name, 1, x))
     if not layout then raise(name, "the array lies on no mesh: np.device_put(x, mesh, spec) lays it out on one") end
     if layout.manual ~= 0 then
         raise(name, "the array is a block: inside np.shard_map it is itself what each device holds")

@@ -428,7 +428,7 @@ end
 
 -- ---- The metatable --------------------------------------------------------------------------------------------------
 
-for name, f in pairs(methods) do methods[name] = text.strict("dates." .. name, f) end
+for name, f in pairs(methods) do methods[name] = text.strict("dates." .. name, f, dates.is_dates) end
 
 local function names_text()
     local names = {}

@@ -501,11 +501,7 @@ local called = {}
 local function method(key)
     if called[key] then return called[key] end
     if late[key] and not methods[key] then require(late[key]) end
-    local f = methods[key] and text.strict("table." .. key, methods[key])
-    called[key] = f and function(t, ...)
-        if not states[t] then core.raise("table." .. key, "call it as t:%s(…), with a colon", key) end
-        return f(t, ...)
-    end
+    called[key] = methods[key] and text.strict("table." .. key, methods[key], is_table)
     return called[key]
 end
 

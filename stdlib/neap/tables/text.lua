@@ -157,13 +157,17 @@ function text.list(column)
     end)
 end
 
---- A method f that refuses more arguments than it has parameters; `name` is what errors call it.
-function text.strict(name, f)
+--- A method f that refuses more arguments than it has parameters, and a call with a dot, whose first argument is_own
+-- does not know; `name`, "text.upper", is what errors call it.
+function text.strict(name, f, is_own)
     local info = debug.getinfo(f, "u")
-    local most = info.nparams
-    if info.isvararg then return f end
+    local most = info.isvararg and math.huge or info.nparams
     return function(...)
-        local extra = select(most + 1, ...)
+        if not is_own((...)) then
+            local part, method = name:match "^(%w+)%.(.*)$"
+            core.raise(name, "call it as %s:%s(…), with a colon", part == "table" and "t" or part, method)
+        end
+        local extra = most < math.huge and select(most + 1, ...) or nil
         if extra ~= nil then core.too_many(name, most - 1, extra) end
         return f(...)
     end
@@ -287,7 +291,7 @@ local strict = {}
 
 local function method(key)
     if not methods[key] then require "neap.tables.strings" end
-    strict[key] = strict[key] or methods[key] and text.strict("text." .. key, methods[key])
+    strict[key] = strict[key] or methods[key] and text.strict("text." .. key, methods[key], text.is_text)
     return strict[key]
 end
 
