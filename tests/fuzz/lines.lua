@@ -214,10 +214,10 @@ local y2 = np.where(m:lt(3), 0, m) print(y2:sum())
 end
 
 -- Pages of docs/reference whose examples compute, and words of examples that do more: write, wait, or go on.
-local PAGES = "arrays fft image integrate interpolate linalg nn optim optimize random signal sparse special stats tables "
-    .. "transforms tree"
-local ACTS = { "print", "np%.io", "np%.debug", "np%.plot", "np%.profile", "callback", "io%.", "os%.", "require", "pcall",
-               "progress", "%.gz", "/", "text_of", "error", "^for ", "^while " }
+local PAGES = "arrays fft image integrate interpolate linalg nn optim optimize random signal sparse special stats "
+    .. "tables transforms tree"
+local ACTS = { "print", "np%.io", "np%.debug", "np%.plot", "np%.profile", "callback", "io%.", "os%.", "require",
+               "pcall", "progress", "%.gz", "/", "text_of", "error", "^for ", "^while " }
 
 local function acts(code)
     for _, word in ipairs(ACTS) do

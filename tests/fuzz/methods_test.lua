@@ -122,6 +122,7 @@ for _, entry in ipairs(objects) do
         for _, method in ipairs(methods_of(make())) do
             if not skipped[method] then
                 try(method, function(object, list) object[method](object, unpack(list)) end)
+                try(method, function(object, list) object[method](unpack(list)) end) -- with a dot
             end
         end
         if entry.called then try(name, function(object, list) object(unpack(list)) end) end

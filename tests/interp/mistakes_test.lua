@@ -220,7 +220,7 @@ local MISTAKES = {
     { "opt = np.optim.sgd{lr=0.1} opt:step()", "attempt to call method 'step' (a nil value); here it is "
       .. "params, state = opt:update(grads, state, params)" },
     { "model = np.nn.Dense(2, 3) params = model.init(np.random.key(0))",
-      "np.nn.Block: call it as block:init(key, …), with a colon" },
+      "np.nn.Block: call it as block:init(…), with a colon" },
     { "y = np.lin", "np has no 'lin'; did you mean np.linalg?" },
     { "print(x.shape[0])",
       "x.shape[0] is nil: a shape is a Lua table, counted from 1; x:dim(0) is the extent of axis 0" },

@@ -1,4 +1,4 @@
---- arity.lua: public functions refuse arguments that they do not take.
+--- arity.lua: public functions refuse arguments that they do not take, and methods a call with a dot.
 --
 -- How many arguments a function takes is what its help says (neap.arguments_gen, from the annotations). One that has a
 -- parameter more, or takes any number, looks itself. The others get a function in front of them that looks at one
@@ -88,3 +88,23 @@ function core.refuse_surplus(path, holder, meta, methods)
 end
 -- A part may be loaded in a finalizer, where a LuaJIT of before 2023 may stick in such a loop, when it is compiled.
 jit.off(core.refuse_surplus)
+
+--- Puts in front of each method of a class, which is the metatable of its objects, what refuses a call with a dot: one
+-- whose first argument is no such object. `name` is what errors call the class, `object` what they write before the
+-- colon. Methods that have this already stay as they are, so a part that adds methods asks again.
+function core.refuse_dots(class, name, object)
+    for method, f in next, class do
+        if type(f) == "function" and not method:find "^__" and not behind[f] then
+            local function front(self, ...)
+                if getmetatable(self) ~= class then
+                    core.raise(name, "call it as %s:%s(…), with a colon", object, method)
+                end
+                return f(self, ...)
+            end
+            jit.off(front)
+            behind[front] = f
+            class[method] = front
+        end
+    end
+end
+jit.off(core.refuse_dots)

@@ -384,3 +384,4 @@ for _, f in pairs(Bar) do
     if type(f) == "function" then jit.off(f) end
 end
 for _, f in ipairs { emit, redraw, lift, lower, finish, is_looping, drop_left, begin, np.progress } do jit.off(f) end
+core.refuse_dots(Bar, "progress", "bar")

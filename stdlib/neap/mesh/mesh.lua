@@ -245,5 +245,6 @@ end
 core.mesh_of = meshes.get -- for folders below
 
 for _, f in ipairs { check_axes, choose_devices, np.mesh } do jit.off(f) end
+core.refuse_dots(Mesh, "mesh", "mesh")
 
 return meshes

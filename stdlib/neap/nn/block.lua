@@ -207,7 +207,6 @@ end
 --- block:init(key, inputs…): new parameters. Inputs, of which only shapes and dtypes count, are needed where sizes
 -- were left open.
 function Block:init(key, ...)
-    if not is_block(self) then raise("nn.Block", "call it as block:init(key, …), with a colon") end
     return make_params(self, key, ...)
 end
 
@@ -445,6 +444,7 @@ for _, f in ipairs { make_params, make_own, own_shapes, make_now, run_outside, r
                      Block.apply, Block.__call, Block.export } do
     jit.off(f)
 end
+core.refuse_dots(Block, "nn.Block", "block")
 
 return { new = new_block, is_block = is_block, child_keys = child_keys, watched = watched,
          is_being_made = is_being_made, make_now = make_now }

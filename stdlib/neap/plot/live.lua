@@ -81,7 +81,6 @@ end
 
 --- One more point of each curve that `values` names; without a step, (values), they are counted.
 function Live:update(step, values)
-    if getmetatable(self) ~= Live then raise("plot.live", "call it as live:update(…), with a colon") end
     if values == nil then step, values = nil, step end
     if type(values) ~= "table" or core.is_array(values) then
         raise("plot.live", "update takes the values by name, live:update(step, {loss=l}), got %s",
@@ -131,7 +130,6 @@ end
 --- Shows the curves for the last time; returns their figure, which a prompt need not show again (core.command is the
 -- number of its command).
 function Live:close()
-    if getmetatable(self) ~= Live then raise("plot.live", "call it as live:close(), with a colon") end
     local figure = self:figure()
     if not self.closed then
         self.closed = true
@@ -150,5 +148,6 @@ for _, f in pairs(Live) do
     if type(f) == "function" then jit.off(f) end
 end
 jit.off(new_live)
+core.refuse_dots(Live, "plot.live", "live")
 
 return new_live

@@ -660,6 +660,7 @@ for _, f in ipairs { Program.__call, match_arguments, leaves_of, find_seen, entr
                      by_name, slot_names } do
     jit.off(f)
 end
+core.refuse_dots(Program, "program", "program")
 
 return { programs_of = programs_of, new = new_program, declare = declare, record = record, Program = Program,
          slot_names = slot_names, parameter = parameter }

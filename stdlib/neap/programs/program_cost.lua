@@ -44,5 +44,6 @@ end
 
 jit.off(Program.compile)
 jit.off(Program.cost)
+core.refuse_dots(Program, "program", "program")
 
 return Program

@@ -551,3 +551,4 @@ for _, f in ipairs { write, write_table, read, read_table, check_packed, pack_se
                      load_file, Program.save, np.load_program } do
     jit.off(f)
 end
+core.refuse_dots(Program, "program", "program")
