@@ -251,6 +251,28 @@ of("np.nn.Dense", {
             check.equal({ params.w:sum():item(), params.b:totable() }, { 6, { 1, 1, 1 } })
             check.equal(nn.Dense(2, 3, { bias = false }):init(np.random.key(0)).b, nil)
         end,
+        ["np.nn.Dense: errors name it"] = function()
+            local layer_, w, b = nn.Dense(3, 2), np.ones { 3, 2 }, np.ones(2)
+            for pattern, f in pairs {
+                ["np.nn.Dense: argument 2 must be an array"] = function() layer_({ w = w, b = b }, "x") end,
+                ["np.nn.Dense: needs an input of at least 1 axis"] = function() layer_({ w = w, b = b }, 3) end,
+                ["np.nn.Dense: its parameter w of shape %(3, 2%) is for 3 features, got x of shape %(4,%)"] = function()
+                    layer_({ w = w, b = b }, np.ones(4))
+                end,
+                ["np.nn.Dense: its parameter w of shape %(3, 2%) gives 2 features, got b of shape %(7,%)"] = function()
+                    layer_({ w = w, b = np.ones(7) }, np.ones(3))
+                end,
+                ["np.nn.dense: w of shape %(3, 2%) is for 3 features, got x of shape %(1, 2%)"] = function()
+                    nn.dense(np.ones { 1, 2 }, w)
+                end,
+                ["np.nn.dense: argument 1 must be an array"] = function() nn.dense(print, w) end,
+                ["np.nn.Embedding: argument 2 %(ids%) must be integers, got dtype f32"] = function()
+                    nn.Embedding(3, 2)({ table = w }, np.ones(2))
+                end,
+            } do
+                check.raises(f, pattern)
+            end
+        end,
     },
 })
 of("np.nn.Dropout", {
@@ -339,7 +361,8 @@ of("np.nn.MultiHeadAttention", {
     shapes = { { { 3, 4 }, { 2, 4 }, SQUARE, SQUARE, SQUARE, SQUARE, { 4 } },
                { { 2, 3, 4 }, { 2, 3, 4 }, SQUARE, SQUARE, SQUARE, SQUARE, { 4 } } },
     options = { {}, { context = true }, { mask = true }, { bias = false }, { features = 4 }, { is_causal = true },
-                { kv_heads = 1 }, { is_causal = true, kv_heads = 1, mask = true } },
+                { kv_heads = 1 }, { is_causal = true, kv_heads = 1, mask = true },
+                { return_weights = true, context = true } },
     call = function(f, o, x, c, q, k, v, w, b)
         local block = layer(function(given) return f(2, given) end, o, "context", "mask")
         local bias, mask = o.bias ~= false and b or nil, nil
@@ -355,7 +378,8 @@ of("np.nn.MultiHeadAttention", {
         local params = { query = dense(q), key = half(k), value = half(v), out = dense(w) }
         return block(params, x, o.context and c or nil, mask)
     end,
-    oracle = "multi_head(x, c, q, k, v, w, b, o)", unseen = UNSEEN,
+    oracle = "multi_head(x, c, q, k, v, w, b, o)",
+    unseen = { dtype = UNSEEN.dtype, dropout = "it is random: the test `dropout`" },
     within = LAYERS, vmapped = LAYERS, divided = LAYERS,
     without = { numbers = "parameters are arrays", special = "one element that is not finite makes all so" },
     refuses = { { "option 'kv_heads' must divide the 4 heads, got 3", function()
@@ -371,6 +395,39 @@ of("np.nn.MultiHeadAttention", {
             local params = nn.MultiHeadAttention(4, { kv_heads = 2 }):init(np.random.key(0), np.ones { 3, 8 })
             check.equal({ params.query.w.shape, params.key.w.shape, params.value.b.shape, params.out.w.shape },
                         { { 8, 8 }, { 8, 4 }, { 4 }, { 8, 8 } })
+        end,
+        ["np.nn.MultiHeadAttention: dropout"] = function()
+            local options = { dropout = 0.25, return_weights = true }
+            local block, plain = nn.MultiHeadAttention(2, options), nn.MultiHeadAttention(2, { return_weights = true })
+            local x, key = np.random.normal(np.random.key(1), { 3, 20, 8 }), np.random.key(2)
+            local params = block:init(np.random.key(0), x)
+            local y, weights = plain(params, x)
+            local z, full = block(params, x)
+            check.equal({ z:totable(), full:totable() }, { y:totable(), weights:totable() }, "nothing without a key")
+            local _, thin = block(params, x, nil, nil, key)
+            local kept = thin:gt(0)
+            check.ok(np.allclose(thin, np.where(kept, weights / 0.75, 0), { rtol = 1e-6 }))
+            check.close(np.mean(kept):item(), 0.75, 0.05)
+            local jitted = np.jit(function(p, v, k) return (block(p, v, nil, nil, k)) end)
+            check.ok(np.allclose(jitted(params, x, key), (block(params, x, nil, nil, key)), { atol = 1e-6 }))
+            local model = nn.Sequential { block, nn.Dense(3) }
+            local own = model:init(np.random.key(3), x)
+            check.ok(not np.array_equal(model(own, x, key), model(own, x)), "np.nn.Sequential gives it a key")
+            check.raises(function() block(params, x, nil, nil, 3) end, "argument 5 %(key%) must be a key")
+            check.raises(function() nn.MultiHeadAttention(2, { dropout = 1 }) end, "must be a number in %[0, 1%)")
+        end,
+        ["np.nn.MultiHeadAttention: errors name the layer"] = function()
+            local block, x = nn.MultiHeadAttention(2), np.ones { 3, 4 }
+            local params = block:init(np.random.key(0), x)
+            local function fails(pattern, ...)
+                local given = { ... }
+                check.raises(function() block(params, unpack(given, 1, 2)) end, "np.nn.MultiHeadAttention: " .. pattern)
+            end
+            fails("its parameter query.w of shape %(4, 4%) is for 4 features, got x of shape %(3, 6%)",
+                  np.ones { 3, 6 })
+            fails("its parameter key.w of shape %(4, 4%) is for 4 features, got x of shape %(2, 5%)", x,
+                  np.ones { 2, 5 })
+            fails("argument 2 must be an array", "x")
         end,
         ["np.nn.MultiHeadAttention: a row that sees no key has gradients"] = function()
             local block, x = nn.MultiHeadAttention(1), np.random.normal(np.random.key(3), { 3, 4 })
@@ -639,6 +696,30 @@ of("np.nn.quantize_weights", {
             nn.dense(x, { codes = np.ones({ 64, 2 }, { dtype = "i8" }), scale = np.ones { 3, 2 } })
         end, "no quantized weights: codes of dtype i8 and shape %(64, 2%) with scale of shape %(3, 2%)")
         check.raises(function() nn.Dense(2)(nn.quantize_weights(params)[3], np.ones { 1, 5 }) end, "32 features")
+    end, ["np.nn.quantize_weights: gradients of what is not frozen, and files"] = function()
+        local model = nn.Sequential { nn.Dense(64, 32), nn.relu, nn.Dense(32, 4) }
+        local x, path = np.random.normal(np.random.key(1), { 5, 64 }), os.tmpname() .. ".npz"
+        local q = nn.quantize_weights(model:init(np.random.key(0)), { bits = 4 })
+        local plain = nn.dequantize_weights(q)
+        local function loss_of(all)
+            return function(v, b) return np.square(model({ { w = all[1].w, b = b }, {}, all[3] }, v)):sum() end
+        end
+        for position = 1, 2 do
+            local got = np.grad(loss_of(q), { argnums = position })(x, q[1].b)
+            local want = np.grad(loss_of(plain), { argnums = position })(x, q[1].b)
+            check.ok(np.allclose(got, want, { atol = 1e-5 }))
+        end
+        check.raises(function() np.grad(function(p) return model(p, x):sum() end)(q) end,
+                     "must hold floats to be differentiated, got dtype u8 at '%[1%].w.codes'")
+        np.io.save_tree(path, q)
+        local read = np.io.load_tree(path)
+        check.equal(read[1].w.codes.dtype, "u8")
+        check.equal(model(read, x):totable(), model(q, x):totable())
+        local program = np.trace(function(p, v) return model(p, v) end)(q, x)
+        np.io.save_onnx(program, path, { initializers = { p = q } })
+        local f, params = np.io.load_onnx(path)
+        check.ok(np.allclose(f(params, x), model(q, x), { atol = 1e-5 }))
+        os.remove(path)
     end },
 })
 of("np.nn.dequantize_weights", {

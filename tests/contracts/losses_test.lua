@@ -151,7 +151,10 @@ of("np.nn.multi_margin_loss", {
     refuses = { { "p", function()
                     nn.multi_margin_loss(np.ones { 1, 2 }, np.zeros({ 1 }, { dtype = "i32" }), { p = -1 })
                 end },
-                { "a label is 2, and there are 2 classes", function()
+                { "a number from 1 up", function()
+                    nn.multi_margin_loss(np.ones { 1, 2 }, np.zeros({ 1 }, { dtype = "i32" }), { p = 0.5 })
+                end },
+                { "a label is 2, and there are 2 classes, from 0$", function()
                     nn.multi_margin_loss(np.ones { 1, 2 }, np.array({ 2 }, { dtype = "i32" }))
                 end } },
 })
@@ -244,6 +247,7 @@ of("np.nn.ctc_loss", {
         end
         check.raises(function() loss { { 1, 3 }, { 1, 2 } } end, "a label is 3, and there are 3 classes, from 0")
         check.raises(function() loss { { 1, 2 }, { -1, 2 } } end, "a label is %-1")
+        check.raises(function() loss { { 1, 0 }, { 1, 2 } } end, "a label is 0, the blank")
         check.raises(function() loss({ { 1, 2 }, { 1, 2 } }, { 3, 1 }) end,
                      "option 'label_lengths' has 3, and an example has 2")
         check.raises(function() loss({ { 1, 2 }, { 1, 2 } }, nil, { 5, 6 }) end,

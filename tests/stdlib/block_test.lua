@@ -460,7 +460,8 @@ check.test("a summary tells results, parameters and operations, and computes not
     check.ok(tostring(nn.summary(recurrent, np.ones { 4, 8, 3 })):find("inner: LSTM +%(4, 8, 8%) +992"))
     check.raises(function() nn.summary(3) end, "block")
     check.raises(function() nn.summary(nn.Dense(2)) end, "inputs")
-    check.raises(function() nn.summary(nn.Dense(2, 3), { 4, 5 }) end, "np.nn.Dense: its parameter w is for 2")
+    check.raises(function() nn.summary(nn.Dense(2, 3), { 4, 5 }) end,
+                 "np.nn.Dense: its parameter w of shape %(2, 3%) is for 2")
     check.equal(#nn.summary(nn.Dense(2), { 1, 1 }).rows, 1, "after an error")
 end)
 

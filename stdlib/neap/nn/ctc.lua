@@ -32,14 +32,20 @@ local function lengths_of(what, value, batch, most)
     return np.astype(value, "i32")
 end
 
---- Which examples (batch,) have a label that is no class, of those that count; nil: none has.
-local function wrong_labels(labels, counts, classes)
+--- Which examples (batch,) have a label that is no class, or the blank, of those that count; nil: none has.
+local function wrong_labels(labels, counts, classes, blank)
     local n = shape_of(labels)[2]
     local place = shape.reshape(create.iota(n, core.dtype_codes.i32), { 1, n })
     local kept = np.less(place, np.expand_dims(counts, -1))
     local strays = bounds.strays(labels, 0, classes - 1, function(label)
         raise(NAME, "a label is %s, and there are %d classes, from 0", label, classes)
     end, nil, kept)
+    local blanks = bounds.strays(np.astype(np.equal(labels, blank), "u8"), 0, 0, function()
+        raise(NAME, "a label is %d, the blank: labels are other classes; option 'label_lengths' leaves out the last "
+              .. "labels of an example", blank)
+    end, nil, kept)
+    if strays and blanks then strays = np.logical_or(strays, blanks) end
+    strays = strays or blanks
     return strays and np.any(strays, { axis = 1 })
 end
 
@@ -92,8 +98,8 @@ return function(nn, reduced)
     -- classes), give integer labels (batch, n), when what is said several times in a row counts once and blanks not at
     -- all (Graves et al., 2006). "mean" divides each by its number of labels first, as PyTorch does, whose log_p is
     -- (time, batch, classes). Labels that do not fit into the time have an infinite loss. A label that is no class, or
-    -- a length that is longer than what it is of, is an error; in a program, where values are not known, the loss of
-    -- such a label is NaN, and such a length counts as the longest. Of logits, take np.log_softmax first.
+    -- the blank, or a length that is longer than what it is of, is an error; in a program, where values are not known,
+    -- the loss of such a label is NaN, and such a length counts as the longest. Of logits, take np.log_softmax first.
     --- input_lengths: integers, (batch,): so many turns of each example count
     --- label_lengths: integers, (batch,): so many labels of each example count
     --- blank: the class of no label
@@ -114,7 +120,7 @@ return function(nn, reduced)
         end
         local blank = core.integer(NAME, nil, "blank", o.blank == nil and 0 or o.blank, 0, dims[3] - 1)
         local counts = lengths_of("label_lengths", o.label_lengths, dims[1], of_labels[2])
-        local wrong = wrong_labels(labels, counts, dims[3])
+        local wrong = wrong_labels(labels, counts, dims[3], blank)
         local turns = lengths_of("input_lengths", o.input_lengths, dims[1], dims[2])
         local loss = losses(x, np.astype(labels, "i32"), turns, counts, blank)
         if o.input_lengths ~= nil then -- without a turn nothing is said

@@ -201,9 +201,7 @@ function nn.dense(x, w, b)
         core.raise("nn.dense", "argument 2 (w) must be an array of weights, got the number %g; "
                    .. "np.nn.Dense(inputs, outputs) is a layer", w)
     end
-    local y = np.matmul(x, weights.plain("nn.dense", w))
-    if b ~= nil then y = y + b end
-    return y
+    return weights.product("nn.dense", 1, x, w, b, "w")
 end
 nn.linear = nn.dense
 

@@ -31,11 +31,11 @@ local function check_labels(name, x, labels, what)
     if kind ~= "i" and kind ~= "u" then core.not_integers(name, "labels", core.dtype_of(labels)) end
 end
 
---- Which labels are none of n classes nor `ignored`; nil: none is, as they say themselves.
+--- Which labels are none of n classes nor `ignored`, the option or false where there is no such option; nil: none is.
 local function strays(name, labels, n, ignored)
     return bounds.strays(labels, 0, n - 1, function(label)
         raise(name, "a label is %s, and there are %d classes, from 0%s", label, n,
-              ignored and "" or "; {ignore_index=…} leaves out labels of one value")
+              ignored == nil and "; {ignore_index=…} leaves out labels of one value" or "")
     end, ignored)
 end
 
@@ -173,7 +173,7 @@ return function(nn, reduced)
     --- np.nn.multi_margin_loss(x, labels, {p=1, margin=1, reduction="mean", weight=…, axis=-1}): scores (…, n), integer
     -- labels of shape (…): the mean of the sums of max(0, margin - x[label] + x[k])^p / n over the other classes k, as
     -- in PyTorch. A label that is no class is an error; in a program, where values are not known, its loss is NaN.
-    --- p: the power, a number from 0 up
+    --- p: the power, a number from 1 up
     --- margin: by how much a label's score is to be above those of the others
     --- weight: an array or a table of n numbers, by which the losses of classes count
     --- > np.nn.multi_margin_loss(np.array{{0.1, 0.2, 0.4, 0.8}}, np.array({3}, {dtype="i32"}))
@@ -189,9 +189,9 @@ return function(nn, reduced)
         local n = shape_of(x)[core.ndim(x)]
         local p = core.plain(o.p == nil and 1 or o.p)
         local margin = core.plain(o.margin == nil and 1 or o.margin)
-        if type(p) ~= "number" or p ~= p or p < 0 then bad_argument(name, nil, "p", "a number from 0 up", o.p) end
+        if type(p) ~= "number" or p ~= p or p < 1 then bad_argument(name, nil, "p", "a number from 1 up", o.p) end
         if type(margin) ~= "number" then bad_argument(name, nil, "margin", "a number", o.margin) end
-        local out, weight = strays(name, labels, n), weights(name, o.weight, x, n)
+        local out, weight = strays(name, labels, n, false), weights(name, o.weight, x, n)
         local chosen = np.equal(np.expand_dims(labels, -1), create.iota(n, core.dtype_codes.i32))
         local function of_label(values) return np.sum(np.where(chosen, values, 0), { axis = -1, keepdims = true }) end
         local each = np.maximum(margin - of_label(x) + x, 0)

@@ -1,8 +1,9 @@
 --- layers.lua: the layers of np.nn, each a block (block.lua): Dense, Sequential, Dropout, Embedding, LayerNorm,
 -- BatchNorm, MultiHeadAttention. Names, defaults and initializers are Flax's where neap has none of its own.
 --
--- A layer with the field `takes_key` takes a random key after its input, or nil; np.nn.Sequential gives it one. One
--- with `takes_state` takes a state behind that, and whether it is training, and returns the new state as well.
+-- A layer with the field `takes_key` takes a random key after its input, or nil; np.nn.Sequential gives it one, through
+-- layer:with_key(params, x, key) if there is that method, as where the key stands behind other arguments. A layer with
+-- `takes_state` takes a state behind the key, and whether it is training, and returns the new state as well.
 
 --- {dtype}: the dtype of the parameters
 
@@ -60,13 +61,7 @@ return function(nn)
             end,
             forward = function(_, params, x)
                 check_params("nn.Dense", params, "w")
-                local w = weights.plain("nn.Dense", params.w)
-                local rows = shape_of(w)[1]
-                if is_array(x) and core.ndim(x) > 0 and x:dim(-1) ~= rows then
-                    raise("nn.Dense", "its parameter w is for %s features, got x of shape %s", tostring(rows),
-                          core.shape_text(x))
-                end
-                return nn.dense(x, w, params.b)
+                return weights.product("nn.Dense", 2, x, params.w, params.b, "its parameter w")
             end,
         }
     end
@@ -108,6 +103,7 @@ return function(nn)
         local function run(layer, k, params, x, key, state, training)
             if type(layer) == "function" then return layer(x), {} end
             local own = layer.takes_key and key and np.random.fold_in(key, k) or nil
+            if layer.with_key then return layer:with_key(params[k], x, own), {} end
             if not layer.takes_state and layer.takes_key then return layer(params[k], x, own), {} end
             if not layer.takes_state then return layer(params[k], x), {} end
             local before = state and state[k]
@@ -139,24 +135,33 @@ return function(nn)
         return block.new(definition)
     end
 
+    --- A probability below 1, as an argument or option of np.name.
+    local function probability(name, position, what, value)
+        value = core.plain(value)
+        if type(value) ~= "number" or not (value >= 0 and value < 1) then
+            bad_argument(name, position, what, "a number in [0, 1)", value)
+        end
+        return value
+    end
+
+    --- Each element of x as 0 with a probability, else divided by what is left of 1. The key is argument `position`.
+    local function dropped(name, position, x, rate, key)
+        if not is_array(key) then bad_argument(name, position, "key", "a key, as np.random.key(0)", key) end
+        return np.where(np.random.bernoulli(key, 1 - rate, shape_of(x)), x / (1 - rate), 0)
+    end
+
     --- np.nn.Dropout(rate) -> block: layer(params, x, key): each element of x is 0 with probability `rate`, else
     -- divided by 1 - rate; x itself without a key, as in evaluation. No parameters.
     --- > np.nn.Dropout(0.5)({}, np.ones(3))
     -- [1. 1. 1.]
     function nn.Dropout(rate)
-        rate = core.plain(rate)
-        if type(rate) ~= "number" or not (rate >= 0 and rate < 1) then
-            bad_argument("nn.Dropout", 1, "rate", "a number in [0, 1)", rate)
-        end
         return block.new {
-            name = "nn.Dropout", rate = rate, takes_key = true,
+            name = "nn.Dropout", rate = probability("nn.Dropout", 1, "rate", rate), takes_key = true,
             forward = function(self, _, x, key)
                 if not is_array(x) then bad_argument("nn.Dropout", 2, "x", "an array", x) end
                 x = operands.float(x)
                 if key == nil or self.rate == 0 then return x end
-                if not is_array(key) then bad_argument("nn.Dropout", 3, "key", "a key, as np.random.key(0)", key) end
-                local kept = np.random.bernoulli(key, 1 - self.rate, shape_of(x))
-                return np.where(kept, x / (1 - self.rate), 0)
+                return dropped("nn.Dropout", 3, x, self.rate, key)
             end,
         }
     end
@@ -181,6 +186,11 @@ return function(nn)
             infer_shape = function() return { table = { count, features } } end,
             forward = function(_, params, ids)
                 check_params("nn.Embedding", params, "table")
+                ids = core.coerce("nn.Embedding", 2, ids)
+                local kind = core.dtype_of(ids).kind
+                if kind ~= "i" and kind ~= "u" then
+                    core.not_integers("nn.Embedding", "argument 2 (ids)", core.dtype_of(ids))
+                end
                 return np.take(params.table, ids, { axis = 0, mode = "fill" })
             end,
         }
@@ -291,63 +301,74 @@ return function(nn)
         return shape.reshape(x, dims)
     end
 
-    --- np.nn.MultiHeadAttention(heads, {features=…, kv_heads=heads, is_causal=false, bias=true, dtype="f32"}) -> block:
-    -- layer(params, x, context, mask): attention of x, shape (…, n, d), to context, (…, m, d), x itself without one
-    -- (Vaswani et al., 2017): softmax(q k / sqrt(size)) v for each head, where q, k, v are dense layers of `features`
-    -- (those of x, unless given), a multiple of heads; then a dense layer of d outputs. mask, bools, broadcasts to (…,
-    -- heads, n, m): false hides; a row that hides all counts all alike. Scores and softmax of halves are f32.
-    -- Parameters {query, key, value, out}, those of np.nn.Dense.
+    --- np.nn.MultiHeadAttention(heads, {features=…, kv_heads=heads, is_causal=false, dropout=0, return_weights=false,
+    -- bias=true, dtype="f32"}) -> block: layer(params, x, context, mask, key): attention of x, shape (…, n, d), to
+    -- context, (…, m, d), x itself without one (Vaswani et al., 2017): softmax(q k / sqrt(size)) v for each head, where
+    -- q, k, v are dense layers of `features` (those of x, unless given), a multiple of heads; then a dense layer of d
+    -- outputs. mask, bools, broadcasts to (…, heads, n, m): false hides; a row that hides all counts all alike. Scores
+    -- and softmax of halves are f32. Parameters {query, key, value, out}, those of np.nn.Dense.
     --- features: of queries, keys and values together; those of x without it
     --- kv_heads: of keys and values, each for as many neighbours of the queries' (Ainslie et al., 2023)
     --- is_causal: true: a place of x sees no place of context behind its own
+    --- dropout: with this probability a weight of the softmax is 0, else divided by 1 - dropout, given a key, as in
+    -- training
+    --- return_weights: true: a second result, the weights that values get, (…, heads, n, m)
     --- bias: false: the dense layers have none
     --- > layer = np.nn.MultiHeadAttention(2)
     --- > layer(layer:init(np.random.key(0), np.ones{3, 4}), np.ones{3, 4}):dim(1)
     -- 4
     function nn.MultiHeadAttention(heads, given)
-        heads = core.integer("nn.MultiHeadAttention", 1, "heads", heads)
-        local o = options("nn.MultiHeadAttention", given, { features = true, bias = true, dtype = true, kv_heads = true,
-                                                            is_causal = true })
-        local known = { bias = o.bias, dtype = o.dtype }
-        local shared = core.integer("nn.MultiHeadAttention", nil, "kv_heads", o.kv_heads == nil and heads or o.kv_heads,
-                                    1)
+        local name = "nn.MultiHeadAttention"
+        heads = core.integer(name, 1, "heads", heads)
+        local o = options(name, given, { features = true, bias = true, dtype = true, kv_heads = true, is_causal = true,
+                                         dropout = true, return_weights = true })
+        local known, rate = { bias = o.bias, dtype = o.dtype }, probability(name, nil, "dropout", o.dropout or 0)
+        local shared = core.integer(name, nil, "kv_heads", o.kv_heads == nil and heads or o.kv_heads, 1)
         if heads % shared ~= 0 then
-            raise("nn.MultiHeadAttention", "option 'kv_heads' must divide the %d heads, got %d", heads, shared)
+            raise(name, "option 'kv_heads' must divide the %d heads, got %d", heads, shared)
         end
         return block.new {
-            name = "nn.MultiHeadAttention", heads = heads, kv_heads = shared, features = o.features, dense = known,
-            is_causal = o.is_causal,
+            name = name, heads = heads, kv_heads = shared, features = o.features, dense = known,
+            is_causal = o.is_causal, takes_key = rate > 0,
+            with_key = rate > 0 and function(self, params, x, key) return self(params, x, nil, nil, key) end or nil,
             init = function(self, key, x, context)
-                local d = features_of("nn.MultiHeadAttention", x)
+                local d = features_of(name, x)
                 local features, keys = self.features or d, np.random.split(key, 4)
                 if features % heads ~= 0 then
-                    raise("nn.MultiHeadAttention", "features must be a multiple of heads, %d, got %d", heads, features)
+                    raise(name, "features must be a multiple of heads, %d, got %d", heads, features)
                 end
-                local from = context ~= nil and features_of("nn.MultiHeadAttention", context) or d
+                local from = context ~= nil and features_of(name, context) or d
                 local thin = features / heads * shared
                 return { query = nn.Dense(d, features, known):init(keys[0]),
                          key = nn.Dense(from, thin, known):init(keys[1]),
                          value = nn.Dense(from, thin, known):init(keys[2]),
                          out = nn.Dense(features, d, known):init(keys[3]) }
             end,
-            forward = function(self, params, x, context, mask)
+            forward = function(self, params, x, context, mask, key)
                 if type(params) ~= "table" or type(params.query) ~= "table" then
-                    bad_argument("nn.MultiHeadAttention", 1, "params", "what layer:init(key, x) returned", params)
+                    bad_argument(name, 1, "params", "what layer:init(key, x) returned", params)
                 end
                 local from = context == nil and x or context
-                local function heads_of(part, input, count)
-                    local all = split_heads(nn.dense(input, params[part].w, params[part].b), count)
+                local function dense(part, position, input)
+                    local own = params[part]
+                    return weights.product(name, position, input, own.w, own.b, ("its parameter %s.w"):format(part))
+                end
+                local function heads_of(part, position, input, count)
+                    local all = split_heads(dense(part, position, input), count)
                     return count == self.heads and all or np.repeat_(all, self.heads / count, { axis = -3 })
                 end
-                local q = heads_of("query", x, self.heads)
-                local k, v = heads_of("key", from, self.kv_heads), heads_of("value", from, self.kv_heads)
-                local seen = self.is_causal and np.tri(x:dim(-2), from:dim(-2), { dtype = "bool" }) or nil
+                local q, at = heads_of("query", 2, x, self.heads), context == nil and 2 or 3
+                local k, v = heads_of("key", at, from, self.kv_heads), heads_of("value", at, from, self.kv_heads)
+                local seen = self.is_causal and np.tri(q:dim(-2), k:dim(-2), { dtype = "bool" }) or nil
                 local half
-                half, q, k, v = operands.floats_all("nn.MultiHeadAttention", nil, 3, q, k, v)
+                half, q, k, v = operands.floats_all(name, nil, 3, q, k, v)
                 local scores = np.matmul(q / math.sqrt(q:dim(-1)), np.swapaxes(k, -1, -2))
-                scores = attention.masked("nn.MultiHeadAttention", scores, mask, seen)
-                local y = operands.narrow(np.matmul(np.softmax(scores, { axis = -1 }), v), half)
-                return nn.dense(join_heads(y), params.out.w, params.out.b)
+                local shares = np.softmax(attention.masked(name, scores, mask, seen), { axis = -1 })
+                if key ~= nil and rate > 0 then shares = dropped(name, 5, shares, rate, key) end
+                local y = operands.narrow(np.matmul(shares, v), half)
+                y = dense("out", 2, join_heads(y))
+                if o.return_weights then return y, operands.narrow(shares, half) end
+                return y
             end,
         }
     end

@@ -86,6 +86,31 @@ function weights.plain(name, w)
     return weights.is_quantized(w) and weights.matrix(name, w) or w
 end
 
+--- x:matmul(w) + b in np.name, whose argument `position` is x; b may be nil. `what` w is called in errors.
+function weights.product(name, position, x, w, b, what)
+    w = weights.plain(name, w)
+    if type(x) ~= "userdata" then x = core.coerce(name, position, x) end -- a stand-in, which np.matmul makes (open.lua)
+    local outputs
+    if is_array(x) and is_array(w) then
+        local dims, of_w = shape_of(x), shape_of(w)
+        if #dims == 0 then raise(name, "needs an input of at least 1 axis, got shape ()") end
+        if #of_w == 0 then raise(name, "%s must have at least 1 axis, got shape ()", what) end
+        local rows = of_w[math.max(#of_w - 1, 1)]
+        if dims[#dims] ~= rows then
+            raise(name, "%s of shape %s is for %s features, got x of shape %s", what, core.shape_text(of_w),
+                  tostring(rows), core.shape_text(dims))
+        end
+        outputs = #of_w > 1 and of_w[#of_w]
+    end
+    local y = np.matmul(x, w)
+    if b == nil then return y end
+    if outputs and is_array(b) and core.ndim(b) > 0 and b:dim(-1) ~= outputs and b:dim(-1) ~= 1 then
+        raise(name, "%s of shape %s gives %s features, got b of shape %s", what, core.shape_text(w), tostring(outputs),
+              core.shape_text(b))
+    end
+    return y + b
+end
+
 --- A tree whose nodes f may replace: f(path, node) gives what stands in its place, or nil. Paths are those of
 -- np.tree.paths.
 local function replaced(name, tree, path, f, depth)

@@ -30,6 +30,14 @@ end
 
 --- Replaces the leaves of argument `position` by aliases of the level, which are appended to `aliases`.
 local function alias_argument(name, position, value, level, aliases)
+    local function refuse_leaf(leaf)
+        local at = ""
+        trees.walk(name, value, function(other, path)
+            if rawequal(other, leaf) and at == "" and path ~= "" then at = (" at '%s'"):format(path) end
+        end, "")
+        raise(name, "argument %d must hold floats to be differentiated, got dtype %s%s", position,
+              core.dtype_of(leaf).name, at)
+    end
     local own = { sharding = staging.own_sharding(name) } -- then its derivative is each device's own
     return trees.rebuild(name, value, function(leaf, class)
         if is_place(leaf, class) then return leaf end
@@ -37,10 +45,7 @@ local function alias_argument(name, position, value, level, aliases)
         if not is_array(leaf) then
             raise(name, "argument %d must hold arrays or numbers, got %s", position, describe(leaf))
         end
-        local dtype = core.dtype_of(leaf)
-        if not dtype.inexact then
-            raise(name, "argument %d must hold floats to be differentiated, got dtype %s", position, dtype.name)
-        end
+        if not core.dtype_of(leaf).inexact then refuse_leaf(leaf) end
         if core.info(leaf).sharding == 0 then leaf = staging.fitted(name, leaf, own) end
         local alias = one_id(name, function() return C.neap_tape_alias(ctx, level, leaf._id, id_box) end)
         aliases[#aliases + 1] = alias

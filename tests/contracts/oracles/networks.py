@@ -178,8 +178,10 @@ def multi_head(x, c, q, k, v, w, b, o):
         scores = np.where((n >= np.arange(scores.shape[-1])) & (n > 0), scores, -1e300)
     if o.get("is_causal"):
         scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -1e300)
-    y = np.swapaxes(scipy.special.softmax(scores, -1) @ values, -2, -3)
-    return y.reshape(y.shape[:-2] + (4,)) @ w + bias
+    weights = scipy.special.softmax(scores, -1)
+    y = np.swapaxes(weights @ values, -2, -3)
+    y = y.reshape(y.shape[:-2] + (4,)) @ w + bias
+    return [y, weights] if o.get("return_weights") else y
 
 
 def spatial(x, o, key):
