@@ -86,7 +86,7 @@ function writer:node(op, inputs, attributes, output)
     return unpack(outputs)
 end
 
-function writer:reshape(x, shape, output)
+function writer:reshaped(x, shape, output)
     return self:node("Reshape", { x, self:integers(unpack(shape)) }, { allowzero = 1 }, output)
 end
 

@@ -40,9 +40,9 @@ local function put(w, line, output)
     wide[axis + 1] = count
     for k = 1, #shape do flat[k], high[k], high[#shape + k] = k == axis + 1 and count or 1, 0, 0 end
     high[#shape + axis + 1] = 1
-    at = w:node("Expand", { w:reshape(at, flat), w:integers(unpack(wide)) })
+    at = w:node("Expand", { w:reshaped(at, flat), w:integers(unpack(wide)) })
     local x = w:node("Pad", { w:operand(line, 1), w:integers(unpack(high)), w:number(0, line.dtype) })
-    local y = w:node("ScatterElements", { x, at, w:reshape(w:operand(line, 3), wide) },
+    local y = w:node("ScatterElements", { x, at, w:reshaped(w:operand(line, 3), wide) },
                      { axis = axis, reduction = COMBINES[line.op] })
     w:node("Slice", { y, w:integers(0), w:integers(n), w:integers(axis) }, nil, output)
 end
@@ -81,9 +81,9 @@ function rows.dynamic_update_slice(w, line, output)
     local starts = w:node("Mul", { box_starts(w, line, 3, shape, sizes), w:integers(unpack(strides)) })
     local first = w:node("ReduceSum", { starts, w:integers(0) }, { keepdims = 0 })
     local at = w:node("Add", { w:constant(np.reshape(offsets, -1)), first })
-    local y = w:node("ScatterElements", { w:reshape(w:operand(line, 1), { -1 }), at,
-                                          w:reshape(w:operand(line, 2), { -1 }) }, { axis = 0 })
-    w:reshape(y, shape, output)
+    local y = w:node("ScatterElements", { w:reshaped(w:operand(line, 1), { -1 }), at,
+                                          w:reshaped(w:operand(line, 2), { -1 }) }, { axis = 0 })
+    w:reshaped(y, shape, output)
 end
 
 -- ---- Sorting --------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ function rows.broadcast_to(w, line, output)
 end
 
 function rows.reshape(w, line, output)
-    w:reshape(w:operand(line, 1), line.shape, output)
+    w:reshaped(w:operand(line, 1), line.shape, output)
 end
 
 function rows.transpose(w, line, output)
@@ -55,9 +55,9 @@ local function spread(w, x, shape, axis, count, value)
     wide[axis], wide[axis + 1] = n, 1
     for k = 1, 2 * #wide do pads[k] = 0 end
     pads[#wide + axis + 1] = count
-    x = w:node("Pad", { w:reshape(x, wide), w:integers(unpack(pads)), value })
+    x = w:node("Pad", { w:reshaped(x, wide), w:integers(unpack(pads)), value })
     shape[axis] = n * (count + 1)
-    x = w:reshape(x, shape)
+    x = w:reshaped(x, shape)
     if n == 0 then return x end
     shape[axis] = shape[axis] - count
     return w:node("Slice", { x, w:integers(0), w:integers(shape[axis]), w:integers(axis - 1) })
@@ -130,7 +130,7 @@ local function joined(w, x, shape, axes)
     end
     for _, axis in ipairs(axes) do perm[#perm + 1], count = axis, count * shape[axis + 1] end
     kept[#kept + 1] = count
-    return w:reshape(w:node("Transpose", { x }, { perm = perm }), kept)
+    return w:reshaped(w:node("Transpose", { x }, { perm = perm }), kept)
 end
 
 for name, op in pairs { argmax = "ArgMax", argmin = "ArgMin" } do
@@ -142,7 +142,7 @@ for name, op in pairs { argmax = "ArgMax", argmin = "ArgMin" } do
             best = w:node(op, { x }, { axis = axes[1], keepdims = line.attrs.keepdims and 1 or 0 })
         else
             x = joined(w, x, w:shape(line, 1), axes)
-            best = w:reshape(w:node(op, { x }, { axis = -1, keepdims = 0 }), line.shape)
+            best = w:reshaped(w:node(op, { x }, { axis = -1, keepdims = 0 }), line.shape)
         end
         w:node("Cast", { best }, { to = CODES[line.dtype] }, output)
     end
