@@ -78,7 +78,7 @@ local function lowest(c, from, to)
 end
 
 --- The t from 0 up at which base + t p is as far from 0 as `radius`, in norms weighted by W.
-local function crossing(base, p, radius, weights)
+local function to_radius(base, p, radius, weights)
     base, p = base * weights, p * weights
     local a, b, c = p:dot(p), base:dot(p), base:dot(base) - radius * radius
     local root = np.sqrt(np.maximum(b * b - a * c, 0))
@@ -93,10 +93,10 @@ local function bent(model, x, p, bounds, theta)
     local change = value_at(parabola(model, zero, p), share * theta)
     local edge, mirrored = p * share, where(hits, -p, p)
     local room = reach(x + model.d * edge, model.d * mirrored, bounds)
-    local far = np.minimum(room * theta, crossing(edge, mirrored, radius, model.weights))
+    local far = np.minimum(room * theta, to_radius(edge, mirrored, radius, model.weights))
     local t, reflected = lowest(parabola(model, edge, mirrored), share * (1 - theta), far)
     local down = -model.gradient
-    local most = np.minimum(reach(x, model.d * down, bounds) * theta, crossing(zero, down, radius, model.weights))
+    local most = np.minimum(reach(x, model.d * down, bounds) * theta, to_radius(zero, down, radius, model.weights))
     local u, steepest = lowest(parabola(model, zero, down), np.zeros_like(most), most)
     local best = np.minimum(change, np.minimum(reflected, steepest))
     return where(change:eq(best), cut, where(reflected:eq(best), edge + mirrored * t, down * u)), best
