@@ -6,7 +6,6 @@
 
 local core = require "neap.core"
 local near = require "neap.stats.near"
-local operands = require "neap.arrays.operands"
 local samples = require "neap.stats.samples"
 
 local np, raise, bad_argument = core.np, core.raise, core.bad_argument
@@ -99,7 +98,9 @@ local KNOWN = { n_init = true, max_iter = true, tol = true, init = true }
 local function settings(name, given, extra, x, k)
     local o = samples.options(name, given, KNOWN, extra, 4)
     local tol = o.tol == nil and 1e-4 or o.tol
-    if type(tol) ~= "number" or not (tol >= 0) then bad_argument(name, nil, "tol", "a number from 0 on", o.tol) end
+    if type(tol) ~= "number" or tol ~= tol or tol < 0 then
+        bad_argument(name, nil, "tol", "a number from 0 on", o.tol)
+    end
     local init
     if o.init ~= nil then
         if o.n_init ~= nil and o.n_init ~= 1 then raise(name, "of centers that are given there are no restarts") end
