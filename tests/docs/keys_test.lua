@@ -10,7 +10,8 @@ local FREE = {
     "np%.tree%.", "^t = {$", "^w = {$", "params = {$", "opt:update%({$", "avg:update%({", "avg:init{$", -- trees
     "lora:init%(.*{$", "lora:merge%(.*{$", "quantize_weights%({$",
     "np%.data%.batches%({$", "global_norm%({$", "np%.pprint%(", "^print%({$", "np%.io%.save_",
-    "np%.nn%.Dropout%(0%.5%)%({$", "np%.nn%.Block{$", "^lines = {$", "live:update%(k, {$", "np%.display%({$", "return np%.round%(x%), {$",
+    "np%.nn%.Dropout%(0%.5%)%({$",
+    "np%.nn%.Block{$", "^lines = {$", "live:update%(k, {$", "np%.display%({$", "return np%.round%(x%), {$",
     "np%.table{$", "%.rename{$", "%.assign{$", "np%.io%.savez", "^word = {",
     "np%.io%.to_json%(", "np%.io%.from_json%(", "pcall%(",
     "np%.vjp%(.*, {$", "np%.linearize%(.*, {$", -- a last table may be an argument of the function
