@@ -195,6 +195,34 @@ def functions():
     return model(calls, [value("x", ["n"])], [value("y", ["n"])], functions=[inner, outer])
 
 
+def drawing():
+    """Random numbers of all kinds, beside an input that only tells their shape."""
+    node = helper.make_node
+    return model(
+        [node("RandomNormalLike", ["x"], ["a"], mean=1.0, scale=2.0), node("RandomNormal", [], ["b"], shape=[400]),
+         node("RandomUniformLike", ["x"], ["c"], low=-1.0, high=3.0), node("RandomUniform", [], ["d"], shape=[400]),
+         node("Mul", ["x", "fifth"], ["p"]), node("Bernoulli", ["p"], ["e"])],
+        [value("x", ["n"])], [value(name, [None]) for name in "abcde"], [tensor("fifth", np.float32(0.2))])
+
+
+def quantized_lstm(rng):
+    """ONNX Runtime's operator, in both directions, with a scale for each direction."""
+    def bytes_of(name, *shape):  # of 7 bits, as sums of two products saturate at 16 bits on some CPUs
+        return tensor(name, rng.integers(-60, 60, shape).astype(np.int8))
+
+    scales = [tensor("w_scale", np.float32([0.008, 0.01])), tensor("r_scale", np.float32([0.012, 0.006]))]
+    zeros = [tensor("w_zero", np.int8([3, 0])), tensor("r_zero", np.int8([0, -2]))]
+    made = model(
+        [helper.make_node("DynamicQuantizeLSTM", ["x", "w", "r", "b", "", "", "", "", "w_scale", "w_zero", "r_scale",
+                                                  "r_zero"], ["y", "h", "c"], domain="com.microsoft", hidden_size=5,
+                          direction="bidirectional")],
+        [value("x", [6, 2, 4])], [value(name, [None] * (4 if name == "y" else 3)) for name in "yhc"],
+        [bytes_of("w", 2, 4, 20), bytes_of("r", 2, 5, 20), tensor("b", rng.standard_normal((2, 40)).astype(np.float32)),
+         *scales, *zeros])
+    made.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    return made
+
+
 def quantized(rng):
     node = helper.make_node
     return model(
@@ -410,6 +438,10 @@ def make():
         record(out, "functions.onnx", {"x": floats(5)})
         save("quantized.onnx", quantized(rng))
         record(out, "quantized.onnx", {"x": floats(3, 8)})
+        save("drawing.onnx", drawing())
+        other = np.random.default_rng(99)
+        save("quantized_lstm.onnx", quantized_lstm(other))
+        record(out, "quantized_lstm.onnx", {"x": other.standard_normal((6, 2, 4)).astype(np.float32)})
         for k in range(TOWERS):
             save(f"tower{k}.onnx", Tower(np.random.default_rng(k), 16).made())
             record(out, f"tower{k}.onnx", {"x": floats(2, 4, 7, 6)})

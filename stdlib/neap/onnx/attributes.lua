@@ -10,8 +10,8 @@ local attributes = {}
 
 --- Kinds of attributes by name, as fields of a message: f, i, s, t, g, or lists.
 local NAMES = {
-    f = "alpha beta bias clip cubic_coeff_a epsilon extrapolation_value gamma height_scale lambd max min momentum "
-        .. "ratio scale softcap value_float width_scale",
+    f = "alpha beta bias clip cubic_coeff_a epsilon extrapolation_value gamma height_scale high lambd low max mean min "
+        .. "momentum ratio scale softcap value_float width_scale",
     i = "align_corners allowzero antialias axis batch_axis batch_dims block_size blocksize ceil_mode center_point_box "
         .. "count_include_pad detect_negative detect_positive dtype end exclude_outside exclusive fmod group "
         .. "hidden_size ignore_index input_forget interleaved inverse is_causal is_test k keepdims kv_num_heads "

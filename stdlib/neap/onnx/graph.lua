@@ -44,6 +44,7 @@ local function compile_node(scope, message)
     local model = scope.model
     local n = setmetatable({ op = message.op_type or "", name = message.name or "", domain = message.domain or "",
                              inputs = message.input or {}, outputs = message.output or {}, attr = {}, model = model,
+                             inner = scope.outer ~= nil,
                              run = model.run }, node.meta)
     n.opset = opset_of(model, n.domain)
     n.row = ops.find(n.domain, n.op)

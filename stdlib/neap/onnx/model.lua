@@ -78,14 +78,14 @@ local function divide(m)
     return params
 end
 
---- Reads a model: a table { model, weights }; or nil and a message.
-function model.load(path)
+--- Reads a model: a table { model, weights }; or nil and a message. key: of random numbers, or nil.
+function model.load(path, key)
     return with_source(path, function(source)
         if source.block.size == 0 then proto.wrong "it is empty" end
         local message = proto.read(source.block, "Model")
         if not message.graph then proto.wrong "it has no graph: it is no ONNX model" end
         local m = { path = path, source = source, opsets = opsets_of(message.opset_import), initializers = {},
-                    run = run.graph }
+                    run = run.graph, key = key }
         if not next(m.opsets) then proto.wrong "it names no version of operators: it is no ONNX model" end
         inline.functions(message, m.opsets)
         m.graph = graph.compile(m, message.graph)

@@ -3,6 +3,7 @@
 --     n.op, n.name, n.opset   the operator, the node's name, the version of the operators of its domain
 --     n.attr                  attributes by name: numbers, strings, lists of them; graphs; tensors as arrays
 --     n.inputs, n.outputs     names; "" is none
+--     n.inner                 true of a node of a loop or a branch
 --
 -- Shapes may hold size values, so shapes are computed by the arithmetic of size values here.
 local core = require "neap.core"

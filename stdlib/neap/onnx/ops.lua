@@ -37,7 +37,7 @@ local on_host = require "neap.onnx.host_shapes"
 
 for _, part in ipairs { "arithmetic", "activations", "shapes", "indexing", "reductions", "conv", "resize", "norms",
                         "losses", "attention", "recurrent", "quantized", "signal", "detection",
-                        "control" } do
+                        "random", "control" } do
     for name, row in pairs(require("neap.onnx." .. part)) do
         assert(not rows[name], name)
         row.known, row.at_host, row.least = {}, {}, row.least or 1
@@ -53,8 +53,8 @@ for _, part in ipairs { "arithmetic", "activations", "shapes", "indexing", "redu
     end
 end
 
--- Operators of other domains that mean an operator of the standard.
-local CONTRIB = { ["com.microsoft"] = { Gelu = "Gelu" } }
+-- Operators of other domains, and the rows that they mean.
+local CONTRIB = { ["com.microsoft"] = { Gelu = "Gelu", DynamicQuantizeLSTM = "DynamicQuantizeLSTM" } }
 
 --- The row of an operator; nil if there is none.
 function ops.find(domain, op)

@@ -91,6 +91,25 @@ ops.LSTM = {
     check = function(n) if n.attr.input_forget == 1 then n:fail "the attribute input_forget" end end,
     run = function(n, ...) return layer(n, LSTM, ...) end,
 }
+--- Weights (directions, from, to) of bytes as (directions, to, from) of floats.
+local function of_bytes(q, scale, zero)
+    local function beside(x)
+        local last = core.ndim(x) == 2 and x.shape[2] or 1
+        return np.reshape(x, { q.shape[1], 1, last })
+    end
+    return np.swapaxes(np.nn.dequantize(q, beside(scale), zero and beside(zero)), 1, 2)
+end
+
+--- Of ONNX Runtime: an LSTM with weights of bytes. There x and h become bytes too; here they stay floats.
+ops.DynamicQuantizeLSTM = {
+    attrs = COMMON .. "input_forget", least = 3, check = ops.LSTM.check,
+    run = function(n, x, w, r, b, lengths, initial, c, peepholes, w_scale, w_zero, r_scale, r_zero)
+        if not w_scale or not r_scale then n:fail("it has no scales of its weights") end
+        return layer(n, LSTM, x, of_bytes(w, w_scale, w_zero), of_bytes(r, r_scale, r_zero), b, lengths, initial, c,
+                     peepholes)
+    end,
+}
+
 ops.GRU = { attrs = COMMON .. "linear_before_reset", least = 3, run = function(n, ...) return layer(n, GRU, ...) end }
 ops.RNN = { attrs = COMMON, least = 3, run = function(n, ...) return layer(n, RNN, ...) end }
 
