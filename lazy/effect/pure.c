@@ -13,8 +13,8 @@
 
 #include "lazy/effect/effect.h"
 
-/* It is one of its inputs, as of any op, or that of a closed trace, which captures these: a trace that others open for a
- * while, as the transpose of a rule does (control/custom.c), is none of its own. */
+/* It is one of its inputs, as of any op, or that of a closed trace, which captures these: a trace that others open for
+ * a while, as the transpose of a rule does (control/custom.c), is none of its own. */
 lazy_level *effect_pure_trace(neap_ctx *ctx, int n, neap_node *const *in) {
     for (int k = ctx->levels.n - 1; k >= ctx->levels.floor; k--) {
         lazy_level *level = &ctx->levels.at[k];

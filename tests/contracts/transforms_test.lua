@@ -146,8 +146,8 @@ transform("np.custom_linear_solve", {
     end,
     oracle = "(lambda A: [jax.lax.custom_linear_solve(A, jnp.asarray(y), solve=(s := lambda f, c: jnp.linalg.solve("
         .. "jax.jacobian(f)(c).reshape(c.size, c.size), c.ravel()).reshape(c.shape)), transpose_solve=s)] "
-        .. "+ ([np.full_like(y, 90)] if 'has_aux' in o else []))(lambda v: x * v + 0.25 * (v.sum() if 'symmetric' in o else jnp.flip(v) "
-        .. "* jnp.cos(x)))",
+        .. "+ ([np.full_like(y, 90)] if 'has_aux' in o else []))(lambda v: x * v + 0.25 * (v.sum() if 'symmetric' in o "
+        .. "else jnp.flip(v) * jnp.cos(x)))",
     derivative = "jax.lax.custom_linear_solve(lambda v: x * v + 0.25 * jnp.flip(v) * jnp.cos(x), y, "
         .. "solve=(s := lambda f, c: jnp.linalg.solve(jax.jacobian(f)(c).reshape(c.size, c.size), c.ravel())"
         .. ".reshape(c.shape)), transpose_solve=s)",
