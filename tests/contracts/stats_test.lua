@@ -291,6 +291,7 @@ data("np.stats.kstest", {
     refuses = {
         { '"asymptotic"', function() np.stats.kstest(np.ones(3), np.ones(3), { method = "fast" }) end },
         { "argument 2", function() np.stats.kstest(np.ones(3)) end },
+        { "np.stats.norm.cdf", function() np.stats.kstest(np.ones(3), "norm") end },
         { "no data", function() np.stats.kstest(np.ones(0), np.stats.norm.cdf) end },
         { "one element", function() np.stats.kstest(np.ones(3), np.ones(0)) end },
         { "one shape", function() np.stats.kstest(np.ones { 3, 2 }, np.ones { 3, 4 }) end },

@@ -181,7 +181,9 @@ function stats.kstest(x, cdf, given, extra)
     if o.method ~= "auto" and o.method ~= "exact" and o.method ~= "asymptotic" then
         bad_argument(name, nil, "method", '"auto", "exact" or "asymptotic"', o.method)
     end
-    if cdf == nil then bad_argument(name, 2, "cdf", "a function or an array", nil) end
+    if cdf == nil or type(cdf) == "string" then
+        bad_argument(name, 2, "cdf", "a function, as np.stats.norm.cdf, or an array", cdf)
+    end
     local law = type(cdf) == "function"
     local narrow, list = samples.read(name, o.axis, law and { x } or { x, cdf })
     for k, data in ipairs(list) do list[k] = np.moveaxis(data, o.axis, -1) end
