@@ -223,7 +223,7 @@ static int check_processes(char **argv, const options *options) {
 }
 
 int main(int argc, char **argv) {
-    options options;
+    static options options; /* it may be in use until the process ends */
     keep_standard_streams();
     signals_survive_writes();
     if (options_parse(argc, argv, &options) < 0)
