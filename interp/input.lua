@@ -78,6 +78,7 @@ function input.install()
     function os.execute(command)
         if type(command) ~= "string" and type(command) ~= "number" then return execute(command) end
         np.effects_barrier()
+        core.check_interrupt()
         if not system.spawn(command) then return execute(command) end
         local status, interrupted
         wait_until(function()

@@ -243,6 +243,8 @@ static int system_spawn(lua_State *L) {
         return 0;
     }
     child = pid;
+    if (neap_interrupt_pending()) /* a press that came before the child was there; a second SIGINT does no harm */
+        kill(pid, SIGINT);
     lua_pushinteger(L, pid);
     return 1;
 }
