@@ -128,6 +128,16 @@ on_prompts("one press stops every command", false, function(terminal)
     check.equal(command(terminal, "np.debug.counters().live_handles < 10"), "true\r\n")
 end)
 
+-- In a chunk of the library's, since in the user's code the press is raised at once.
+on_prompts("a press while os.execute waits for what was printed starts no child", false, function(terminal)
+    local shown = command(terminal, "do local system = require 'neap.interp.system' " ..
+        "np.effects_barrier = loadstring('local system, barrier = ... return function() barrier() " ..
+        "np.effects_barrier = barrier system.interrupt() end', '@neap/press.lua')(system, np.effects_barrier) " ..
+        "os.execute 'sleep 60' end")
+    check.equal(count(shown, ": interrupted"), 1, shown)
+    check.equal(command(terminal, "'alive'"), '"alive"\r\n')
+end)
+
 on_prompts("a print that is waited for shows the interrupt in its place", false, function(terminal)
     local shown = stop(terminal, READY .. "print('slow', " .. SLOW .. ") print 'on' np.effects_barrier()")
     check.ok(shown:find("slow\t<error: [^\r]*interrupted>\r\non\r\n%[%d+%]:1: interrupted\r\n$"), shown)
