@@ -95,6 +95,13 @@ function read_program(lines, head, named)
     end
 end
 
+--- The numbers of an attribute "0,1,2"; of none none.
+function listing.numbers(words)
+    local list = {}
+    for n in (words or ""):gmatch "[^,]+" do list[#list + 1] = tonumber(n) end
+    return list
+end
+
 function listing.read(text)
     local lines = text:gmatch "[^\n]+"
     return read_program(lines, lines():match "^program(.*)$", {})

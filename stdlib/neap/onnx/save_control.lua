@@ -2,13 +2,9 @@
 --
 -- Nodes of control flow have inputs for each program alone (lazy/ops/control.c). A graph inside of another one reads
 -- names of the outer graph, which are no inputs. Values are { name=, dtype=, shape= }.
-local rows = {}
+local numbers = require("neap.onnx.listing").numbers
 
-local function numbers(words)
-    local list = {}
-    for n in (words or ""):gmatch "[^,]+" do list[#list + 1] = tonumber(n) end
-    return list
-end
+local rows = {}
 
 --- Operands `from` to `to` of a line, for the inputs of a program from `at` on, whose dtypes numbers take.
 local function operands(w, line, from, to, program, at)

@@ -2,20 +2,13 @@
 local core = require "neap.core"
 local message = require "neap.onnx.message"
 
-local np, CODES = core.np, message.CODES
+local np, CODES, numbers = core.np, message.CODES, require("neap.onnx.listing").numbers
 local rows = {}
-
---- The numbers of an attribute "0,1,2".
-local function list_of(words)
-    local list = {}
-    for n in (words or ""):gmatch "[^,]+" do list[#list + 1] = tonumber(n) end
-    return list
-end
 
 -- ---- Moves ----------------------------------------------------------------------------------------------------------
 
 function rows.iota(w, line, output)
-    w:node("Identity", { w:constant(np.arange(list_of(line.attrs.n)[1], { dtype = line.dtype })) }, nil, output)
+    w:node("Identity", { w:constant(np.arange(numbers(line.attrs.n)[1], { dtype = line.dtype })) }, nil, output)
 end
 
 function rows.broadcast_to(w, line, output)
@@ -27,11 +20,11 @@ function rows.reshape(w, line, output)
 end
 
 function rows.transpose(w, line, output)
-    w:node("Transpose", { w:operand(line, 1) }, { perm = list_of(line.attrs.axes) }, output)
+    w:node("Transpose", { w:operand(line, 1) }, { perm = numbers(line.attrs.axes) }, output)
 end
 
 function rows.slice(w, line, output)
-    local starts, steps, counts = list_of(line.attrs.start), list_of(line.attrs.step), list_of(line.attrs.count)
+    local starts, steps, counts = numbers(line.attrs.start), numbers(line.attrs.step), numbers(line.attrs.count)
     local ends, axes = {}, {}
     for k, from in ipairs(starts) do
         local to = from + steps[k] * counts[k]
@@ -65,11 +58,11 @@ end
 
 function rows.pad(w, line, output)
     local x, value = w:operand(line, 1), w:operand(line, 2)
-    local pads, shape = list_of(line.attrs.low), { unpack(w:shape(line, 1)) }
-    for axis, count in ipairs(list_of(line.attrs.interior)) do
+    local pads, shape = numbers(line.attrs.low), { unpack(w:shape(line, 1)) }
+    for axis, count in ipairs(numbers(line.attrs.interior)) do
         if count > 0 then x = spread(w, x, shape, axis, count, value) end
     end
-    for _, n in ipairs(list_of(line.attrs.high)) do pads[#pads + 1] = n end
+    for _, n in ipairs(numbers(line.attrs.high)) do pads[#pads + 1] = n end
     w:node("Pad", { x, w:integers(unpack(pads)), value }, nil, output)
 end
 
@@ -77,7 +70,7 @@ end
 
 --- A reduction over the axes of a line; of none it is the array itself.
 local function reduce(w, op, x, line, output)
-    local axes = list_of(line.attrs.axes)
+    local axes = numbers(line.attrs.axes)
     if #axes == 0 then return w:node("Identity", { x }, nil, output) end
     return w:node(op, { x, w:integers(unpack(axes)) }, { keepdims = line.attrs.keepdims and 1 or 0 }, output)
 end
@@ -135,7 +128,7 @@ end
 
 for name, op in pairs { argmax = "ArgMax", argmin = "ArgMin" } do
     rows[name] = function(w, line, output)
-        local axes, x = list_of(line.attrs.axes), w:operand(line, 1)
+        local axes, x = numbers(line.attrs.axes), w:operand(line, 1)
         if w:dtype(line, 1) == "bool" then x = w:node("Cast", { x }, { to = CODES.i32 }) end
         local best
         if #axes == 1 then
@@ -172,7 +165,7 @@ end
 --- The attributes of a convolution stand in the text as stride, low, high and dilation of the first axis; the last has
 -- those of the other axes behind.
 local function conv_attributes(a, count)
-    local every = { tonumber(a.stride), tonumber(a.low), tonumber(a.high), unpack(list_of(a.dilation)) }
+    local every = { tonumber(a.stride), tonumber(a.low), tonumber(a.high), unpack(numbers(a.dilation)) }
     local o = { group = tonumber(a.groups), strides = {}, pads = {}, dilations = {} }
     for k = 1, count do
         local at = 4 * k - 3
