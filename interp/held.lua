@@ -7,50 +7,23 @@
 -- A variable that is also a parameter, the variable of a loop, or assigned anything else is left alone; so is a list
 -- into which the text puts items, or which gets a metatable.
 local core = require "neap.core"
+local tokens = require "neap.interp.tokens"
 
 local held = {}
 
-local PATTERNS = { "[%w_]%[%s*%-%s*%d", "[%w_]%[%s*0%s*%]", "[%w_]%.length%f[^%w_]", "[%w_]%.len%f[^%w_]",
-    "[%w_]%.size%f[^%w_]", "%f[%w_]argmax%f[^%w_]", "%f[%w_]argmin%f[^%w_]", "=%s*0%s*,%s*#" }
-
-local OPENS = { ["("] = ")", ["{"] = "}", ["["] = "]" }
-local CLOSES = { [")"] = true, ["}"] = true, ["]"] = true }
 local LENGTHS = { length = true, len = true, size = true }
 local POSITIONS = { argmax = true, argmin = true }
 local FAR = 400 -- tokens of a loop that are looked at
 
---- Whether a text may have such items: then it is worth reading as tokens.
-function held.may_be(text)
-    for _, pattern in ipairs(PATTERNS) do
-        if text:find(pattern) then return true end
-    end
-    for name in text:gmatch "([%a_][%w_]*)%[%s*%d+%s*%]" do
-        if text:find("%f[%w_]" .. name .. "%s*=%s*[\"']") then return true end
-    end
-    return false
-end
-
 -- ---- What variables hold --------------------------------------------------------------------------------------------
-
---- The token that closes the bracket at k; nil: none does.
-local function closing(list, k)
-    local depth = 0
-    for at = k, #list do
-        local text = list[at].kind == "symbol" and list[at].text
-        if OPENS[text] then depth = depth + 1 end
-        if CLOSES[text] then depth = depth - 1 end
-        if depth == 0 then return at end
-    end
-end
 
 --- Whether the braces at k hold items without keys, one at least.
 local function is_list(list, k)
-    local last, depth = closing(list, k), 0
+    local last, depth = tokens.closing(list, k), 0
     if not last or last == k + 1 then return false end
     for at = k, last - 1 do
-        local text = list[at].kind == "symbol" and list[at].text
-        if OPENS[text] then depth = depth + 1 end
-        if CLOSES[text] then depth = depth - 1 end
+        local text = list[at].text
+        depth = depth + tokens.step(list[at])
         local begins = depth == 1 and (at == k or text == "," or text == ";")
         if begins and (list[at + 1].text == "[" or list[at + 2].text == "=") then return false end
     end
@@ -69,7 +42,7 @@ local function kind_at(list, k)
     local token = list[k]
     if token and token.kind == "string" then return ends_statement(list, k) and "text" or nil end
     if not token or token.text ~= "{" or not is_list(list, k) then return nil end
-    return ends_statement(list, closing(list, k)) and "list" or nil
+    return ends_statement(list, tokens.closing(list, k)) and "list" or nil
 end
 
 --- Notes that a name holds values of a kind, or, without one, anything.
@@ -93,7 +66,7 @@ local function kinds_of(list)
         if text == "function" then
             local open = k + 1
             while list[open] and list[open].text ~= "(" do open = open + 1 end
-            if list[open] then note_all(kinds, list, k, closing(list, open) or #list) end
+            if list[open] then note_all(kinds, list, k, tokens.closing(list, open) or #list) end
         elseif text == "for" then
             local last = k + 1
             while list[last] and (list[last].kind == "name" or list[last].text == ",") do last = last + 1 end
@@ -109,7 +82,7 @@ local function kinds_of(list)
             while member == "," and list[at] and (list[at].text == "," or list[at].kind == "name") do at = at - 1 end
             if member == "," then note_all(kinds, list, at + 1, k - 1) end
         elseif text == "[" and before and before.kind == "name" then
-            local last = closing(list, k)
+            local last = tokens.closing(list, k)
             if last and list[last + 1].text == "=" then note(kinds, before.word, nil) end
         elseif token.word == "setmetatable" and list[k + 2] and list[k + 2].kind == "name" then
             note(kinds, list[k + 2].word, nil)
@@ -164,7 +137,7 @@ local function item(list, k, kind, text)
     if mark == "." and member.kind == "name" and LENGTHS[member.word] and list[k + 3].text ~= "=" then
         return ("%s.%s is nil: #%s is its length"):format(name, member.word, name)
     end
-    local last = mark == "[" and closing(list, k + 1)
+    local last = mark == "[" and tokens.closing(list, k + 1)
     if not last then return nil end
     if kind == "list" then return list_item(name, list, k + 1, last, text) end
     local inside = text:sub(list[k + 1].to + 1, list[last].from - 1)

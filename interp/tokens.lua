@@ -140,6 +140,24 @@ function tokens.depth(text)
     return depth, list.closer
 end
 
+tokens.OPENING = set "( { ["
+tokens.CLOSING = set ") } ]"
+
+--- How much deeper in brackets of expressions it is behind a token: 1, 0 or -1.
+function tokens.step(token)
+    local mark = token.kind == "symbol" and token.text
+    return tokens.OPENING[mark] and 1 or tokens.CLOSING[mark] and -1 or 0
+end
+
+--- The place of the token that closes the bracket at k of a list; nil: none does.
+function tokens.closing(list, k)
+    local depth = 0
+    for at = k, #list do
+        depth = depth + tokens.step(list[at])
+        if depth == 0 then return at end
+    end
+end
+
 --- Whether the last token of a text is a semicolon.
 function tokens.ends_quietly(text)
     if not text:find ";" then return false end

@@ -13,17 +13,18 @@ local core = require "neap.core"
 local unlikely = {}
 
 local MOST = 2^20 -- bytes of a text that is looked at
+local tokens      -- loaded with the first text that is read
 
--- One of these is in a text with a phrase.
+-- One of these is in a text with a phrase, or with an item that is not there (held.lua). None of them begins in many
+-- places and goes on far from each: texts are long.
 local PATTERNS = { "[=~]=%s*{", "#%s*%.%.%.", "%.shape%s*[=~]=", "%sor%s+[%d\"']", "%f[%w_]not%s+[%a_][%w_]*%s*[=~]=",
-    "dtype%s*=%s*%l",
-                   "%f[%w_]in%s+ipairs", ":at%s*{", ":at%(", ":reshape%f[^%w_]", ":astype%f[^%w_]", ":sort%f[^%w_]",
-                   ":transpose%f[^%w_]", ":clip%f[^%w_]", ":update%f[^%w_]", "%f[%w_]None%f[^%w_]",
-                   "%f[%w_]True%f[^%w_]",
-                   "%f[%w_]False%f[^%w_]", "%f[%w_]nan%f[^%w_]", "%f[%w_]NaN%f[^%w_]", "%f[%w_]inf%f[^%w_]",
-                   "%f[%w_]null%f[^%w_]", "local%s+[%w_]+%s*,.-=.-%.shape%f[^%w_]", "%.split%s*%(",
-                   "%.array_split%s*%(",
-                   "local%s+[%w_]+%s*,[%w_,%s]*=%s*np%.array", "=%s*np%.random%.[%w_]+%(%s*[%a_]" }
+    "dtype%s*=%s*%l", "%f[%w_]in%s+ipairs", ":at%s*{", ":at%(", ":reshape%f[^%w_]", ":astype%f[^%w_]",
+    ":sort%f[^%w_]", ":transpose%f[^%w_]", ":clip%f[^%w_]", ":update%f[^%w_]", "%f[%w_]None%f[^%w_]",
+    "%f[%w_]True%f[^%w_]", "%f[%w_]False%f[^%w_]", "%f[%w_]nan%f[^%w_]", "%f[%w_]NaN%f[^%w_]", "%f[%w_]inf%f[^%w_]",
+    "%f[%w_]null%f[^%w_]", "=%s*[%w_%.]*%.shape%f[^%w_]", "%.split%s*%(", "%.array_split%s*%(",
+    ",%s*[%w_]+%s*=%s*np%.array", "=%s*np%.random%.[%w_]+%(%s*[%a_]", "[%w_]%[%s*%-%s*%d", "[%w_]%[%s*0%s*%]",
+    "[%w_]%.length%f[^%w_]", "[%w_]%.len%f[^%w_]", "[%w_]%.size%f[^%w_]", "%f[%w_]argmax%f[^%w_]",
+    "%f[%w_]argmin%f[^%w_]", "=%s*0%s*,%s*#" }
 
 local function set(words)
     local found = {}
@@ -36,7 +37,6 @@ local CHANGES = set "set add mul min max"                  -- of a place x:at{�
 local VALUES = set "v value val item elem element word row"  -- names of what a loop over a list gives
 local NAMES = set "None True False nan NaN inf null"
 local BEFORE = set "; do then else repeat end until"       -- behind which a statement begins
-local CLOSES = { ["("] = ")", ["{"] = "}", ["["] = "]" }
 
 -- ---- Phrases --------------------------------------------------------------------------------------------------------
 -- f(list, k) → what to say of token k, or nil. Lists end with a token ";", so the token behind one of another text is
@@ -100,13 +100,8 @@ end
 
 --- The token behind the bracket that closes the one at k; nil: nothing closes it.
 local function behind_brackets(list, k)
-    local depth = 0
-    for place = k, #list do
-        local text = list[place].kind == "symbol" and list[place].text
-        if CLOSES[text] then depth = depth + 1 end
-        if text == ")" or text == "}" or text == "]" then depth = depth - 1 end
-        if depth == 0 then return place + 1 end
-    end
+    local last = tokens.closing(list, k)
+    return last and last + 1
 end
 
 --- Whether the bracket at k closes the parameters of a function, whose body, in the same line, may be there to fail.
@@ -131,7 +126,8 @@ local function unused_result(list, k)
         call = is_place and ("%s:at{…}:%s(…)"):format(receiver.word, method) or ("%s:%s(…)"):format(receiver.word,
             method)
         if not arguments then return nil end
-        place = CLOSES[arguments.text] and behind_brackets(list, place + 2) or arguments.kind == "string" and place + 3
+        place = tokens.OPENING[arguments.text] and behind_brackets(list, place + 2)
+            or arguments.kind == "string" and place + 3
         if not place then return nil end
     end
     local follower = list[place]
@@ -175,7 +171,7 @@ local function one_value(list, k)
     local code = list[first].word .. "." .. table.concat(path, ".")
     local how = list[first].word == "np" and ONE[table.concat(path, ".")]
     local behind = last + 1
-    if how and CLOSES[at(list, behind)] then
+    if how and tokens.OPENING[at(list, behind)] then
         behind, code = behind_brackets(list, behind), code .. (at(list, behind) == "{" and "{…}" or "(…)")
     elseif path[#path] == "shape" then
         how = "unpack(%s) gives the extents"
@@ -246,7 +242,7 @@ local function visit_names(list, tell)
         local name = token.kind == "name" and token.word
         local is_dtype = name and core.dtype_codes[name] and list[k - 2] and list[k - 2].word == "dtype"
             and at(list, k - 1) == "="
-        if is_dtype and not CLOSES[at(list, k + 1)] or NAMES[name] and is_read(list, k) then
+        if is_dtype and not tokens.OPENING[at(list, k + 1)] or NAMES[name] and is_read(list, k) then
             places[name] = places[name] or token.line
         elseif name then
             given[name] = true -- a parameter, a variable, a field
@@ -262,14 +258,29 @@ local function visit_names(list, tell)
     end
 end
 
+--- Whether a text takes items of a variable that it gives a text: word = "abc" … word[1].
+local function indexes_text(text)
+    local given = {}
+    for name in text:gmatch "([%a_][%w_]*)%s*=%s*[\"']" do given[name] = true end
+    for name in text:gmatch "([%a_][%w_]*)%[%s*%d+%s*%]" do
+        if given[name] then return true end
+    end
+    return false
+end
+
+--- Whether a text may have something to be told of: then it is worth reading as tokens.
+local function may_be(text)
+    for _, pattern in ipairs(PATTERNS) do
+        if text:find(pattern) then return true end
+    end
+    return indexes_text(text)
+end
+
 --- Warns of what is unlikely in a text; `file` is what messages call the chunk.
 function unlikely.tell(text, file)
-    if #text > MOST then return end
-    local may_be = false
-    for _, pattern in ipairs(PATTERNS) do may_be = may_be or text:find(pattern) ~= nil end
-    local held = require "neap.interp.held"
-    if not may_be and not held.may_be(text) then return end
-    local list = require("neap.interp.tokens").read(text)
+    if #text > MOST or not may_be(text) then return end
+    tokens = tokens or require "neap.interp.tokens"
+    local list = tokens.read(text)
     local function tell(line, what) core.warn_at(("%s:%d: warning"):format(file, line), what) end
     for k = 1, #list - 1 do
         if k % 1000 == 0 then core.check_interrupt() end
@@ -278,7 +289,7 @@ function unlikely.tell(text, file)
             if what then tell(list[k].line, what) end
         end
     end
-    held.visit(list, text, tell)
+    require("neap.interp.held").visit(list, text, tell)
     visit_names(list, tell)
 end
 

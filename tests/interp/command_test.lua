@@ -317,8 +317,8 @@ check.test("without a prompt nothing of the prompt is loaded", function()
     local names = {}
     for name in out:gmatch "neap%.interp%.(%S+)" do names[#names + 1] = name end
     table.sort(names)
-    check.equal({ status, names }, { 0, { "chunks", "conditions", "handlers", "held", "input", "sites", "slips",
-                                          "system", "tests_of", "unlikely" } })
+    check.equal({ status, names }, { 0, { "chunks", "conditions", "handlers", "input", "sites", "slips", "system",
+                                          "tests_of", "unlikely" } })
 end)
 
 check.test("doctor reports without the library", function()

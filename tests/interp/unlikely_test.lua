@@ -122,5 +122,22 @@ check.test("nothing is told of the library, the examples and the tests", functio
     check.equal(told, {})
 end)
 
+-- What begins as something that is looked for, many times over, with and without what has the whole text read as tokens.
+local PIECES = {
+    "do local a, b = 1, 2 end", "do local a, b = x end", "t = {} t[1] = 1", "w = 'a' t[1] = w", "if not x then end",
+    "x = np.random", "x = {1, 2}", "f(function(x) return x end)", "t = {1} x = t[1]", "x = x or y", "x = t.size",
+    "for k = 0, 1 do x = t[k] end", "x = np.random.normal(k)", "x = {{{{1}, {2}}}}", "x = t[t[t[1]]]", "x:at{0}",
+}
+
+check.test("long texts are read in no time that grows faster than they do", function()
+    for _, piece in ipairs(PIECES) do
+        for _, last in ipairs { "", "do local p, q = x, y end print(({}).shape == nil)" } do
+            local text = "local function never() " .. (piece .. "\n"):rep(4000) .. "end\n" .. last
+            local status, out, err = process.run { "timeout", "60", process.neap, process.file(text) }
+            check.equal({ status, out:sub(1, 5) }, { 0, last == "" and "" or "true\n" }, piece .. err:sub(1, 200))
+        end
+    end
+end)
+
 process.cleanup()
 check.done()
