@@ -122,7 +122,7 @@ check.test("nothing is told of the library, the examples and the tests", functio
     check.equal(told, {})
 end)
 
--- What begins as something that is looked for, many times over, with and without what has the whole text read as tokens.
+-- What begins as something that is looked for, many times over, with and without what has all of it read as tokens.
 local PIECES = {
     "do local a, b = 1, 2 end", "do local a, b = x end", "t = {} t[1] = 1", "w = 'a' t[1] = w", "if not x then end",
     "x = np.random", "x = {1, 2}", "f(function(x) return x end)", "t = {1} x = t[1]", "x = x or y", "x = t.size",

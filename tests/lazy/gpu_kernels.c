@@ -63,11 +63,42 @@ static void sums_new(sample *s, int k, bool across) {
     }
 }
 
+/* How sums of `reduced` elements for each of `rows` results are dealt out at the limits of a real GPU. */
+static void dealing(int64_t rows, int64_t reduced, bool across, uint64_t group, uint64_t groups) {
+    vm_gpu *plan = NULL;
+    lazy_load load = {.kind = LAZY_LOAD_BUFFER, .dtype = NEAP_DTYPE_F32};
+    lazy_sink sink = {.kind = LAZY_SINK_REDUCE, .dtype = NEAP_DTYPE_F32, .op = LAZY_OP_sum, .slot = 1};
+    lazy_kernel kernel = {.ndim = 2, .nkept = 1, .shape = {rows, reduced}, .nloads = 1, .nsinks = 1};
+    load.read = across ? (lazy_wide_map){.stride = {1, rows}} : (lazy_wide_map){.stride = {reduced, 1}};
+    sink.write = (lazy_wide_map){.stride = {1}};
+    kernel.loads = &load, kernel.sinks = &sink;
+    vm_gpu_limit = (vm_gpu_limits){.slots = 2048, .groups = 1024};
+    if (CHECK_EQ(vm_gpu_new(&kernel, &plan), NEAP_OK)) {
+        CHECK_EQ(plan->words[GPU_GROUP_ROWS], group);
+        CHECK_EQ(plan->launches[0].groups, groups);
+        CHECK_EQ(plan->nlaunches, plan->words[GPU_BLOCKS] > 1 ? 2 : 1);
+    }
+    vm_gpu_free(plan);
+}
+
+/* A GPU has work, and a warp reads lines of memory. */
+static void deals(void) {
+    dealing(1, 100000, false, 1, 25);
+    dealing(1, 1000000, false, 1, 245);
+    dealing(8, 50257, false, 1, 104);
+    dealing(4096, 4096, false, 4, 1024);
+    dealing(4096, 4096, true, 32, 1024);
+    dealing(1024, 16384, true, 32, 1024);
+    dealing(64, 100000, true, 32, 782);
+    dealing(4, 10000000, true, 4, 306);
+}
+
 /* gpu_kernels [SAMPLES] */
 int main(int argc, char **argv) {
     int samples = argc > 1 ? atoi(argv[1]) : 40;
     if (!gpu_begin())
         return 0;
+    deals();
     for (int k = 0; k < samples; k++) {
         sample s;
         sample_new(&s, k % 2);

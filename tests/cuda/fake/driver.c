@@ -3,6 +3,7 @@
 #include "tests/cuda/fake/library.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,7 +169,16 @@ static int64_t number_and_code(const char *name, CUresult *code) {
     return number(name, 0);
 }
 
+/* Of calls that may start threads: these would take signals that their user wants for its own. */
+void fake_check_signals(const char *name) {
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+    if (!sigismember(&blocked, SIGINT) || !sigismember(&blocked, SIGTERM))
+        fake_complain("%s may start threads, and signals are not blocked", name);
+}
+
 CUresult cuInit(unsigned int flags) {
+    fake_check_signals(__func__);
     fake_lock();
     if (!fake.initialized) {
         fake.devices = (int)number("NEAP_FAKE_DEVICES", FAKE_DEVICES);
@@ -250,6 +260,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 /* ---- Contexts ---------------------------------------------------------------------------------------------------- */
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+    fake_check_signals(__func__);
     BEGIN(false);
     *context = &fake.contexts[device];
     fake_now.contexts += (*context)->retained++ == 0;
@@ -502,6 +513,7 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keeps) {
     CUcontext context = (CUcontext)pool;
     const size_t used = used_memory(context), least = used > keeps ? used : keeps;
     context->reserved = context->reserved < least ? context->reserved : least;
+    context->piece = 0;
     return fake_leave(CUDA_SUCCESS);
 }
 
@@ -514,6 +526,8 @@ CUresult cuMemAllocAsync(CUdeviceptr *memory, size_t bytes, CUstream stream) {
     const size_t unused = free_memory(context, stream);
     if (bytes > unused)
         return fake_leave(CUDA_ERROR_OUT_OF_MEMORY);
+    if (bytes > context->piece && bytes > fake.memory - context->reserved)
+        return fake_leave(CUDA_ERROR_OUT_OF_MEMORY); /* the pool keeps so much, but in smaller pieces */
     if (context->reserved < fake.memory - unused + bytes)
         context->reserved = fake.memory - unused + bytes;
     fake_block *block = make_block(bytes);
@@ -535,6 +549,7 @@ CUresult cuMemFreeAsync(CUdeviceptr memory, CUstream stream) {
         fake_complain("an address inside a block is freed");
     block->freed = true;
     block->freed_in = stream;
+    fake_context_now()->piece = block->bytes > fake_context_now()->piece ? block->bytes : fake_context_now()->piece;
     fake_enqueue_item(stream, (fake_item){.what = FAKE_FREE, .blocks = {block}});
     return fake_leave(CUDA_SUCCESS);
 }

@@ -112,9 +112,9 @@ struct CUctx_st {
     CUgraph graphs;
     CUgraphExec made; /* graphs */
     uint64_t streams, events, bytes;
-    size_t reserved;       /* by its pool */
-    int held_by_libraries; /* handles, plans */
-    unsigned peers;        /* devices for which its pool was opened, a bit for each */
+    size_t reserved, piece; /* by its pool; the largest that came back to it */
+    int held_by_libraries;  /* handles, plans */
+    unsigned peers;         /* devices for which its pool was opened, a bit for each */
 };
 
 #pragma GCC visibility push(default) /* libraries use these, too (library.h) */

@@ -22,6 +22,8 @@ CUresult fake_library_call(const char *name);
 CUcontext fake_library_context(void); /* the current one */
 /* May kernels of the first device use memory of the other's pool? */
 bool fake_library_reaches(CUcontext from, CUcontext to);
+/* The library may start threads now. */
+void fake_check_signals(const char *name);
 /* Something of the library was made, or freed, with the current device, which must not be released while it is there.
  */
 void fake_library_holds(int change);
