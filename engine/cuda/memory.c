@@ -20,10 +20,12 @@
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
-/* The pool keeps what nobody uses, in pieces, so a large block may need them given back first. */
+/* The pool keeps free memory in pieces, so a large block may need a trim first. A trim gives back memory that is free
+ * by then, not memory that a stream has yet to free: hence the waits. */
 int cuda_pool_alloc(cuda_device *device, CUstream stream, size_t bytes, CUdeviceptr *out) {
     CUresult result = cuda.cuMemAllocAsync(out, bytes, stream);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY && cuda.cuMemPoolTrimTo(device->pool, 0) == CUDA_SUCCESS)
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && cuda.cuStreamSynchronize(device->allocations) == CUDA_SUCCESS &&
+        cuda.cuStreamSynchronize(stream) == CUDA_SUCCESS && cuda.cuMemPoolTrimTo(device->pool, 0) == CUDA_SUCCESS)
         result = cuda.cuMemAllocAsync(out, bytes, stream);
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
         return neap->error(NEAP_E_MEMORY, "out of memory on cuda:%d: %zu bytes wanted", device->ordinal, bytes);

@@ -169,7 +169,7 @@ static int64_t number_and_code(const char *name, CUresult *code) {
     return number(name, 0);
 }
 
-/* Of calls that may start threads: these would take signals that their user wants for its own. */
+/* Of calls that may start threads: these would take signals that their user's own are for. */
 void fake_check_signals(const char *name) {
     sigset_t blocked;
     pthread_sigmask(SIG_SETMASK, NULL, &blocked);
@@ -178,9 +178,9 @@ void fake_check_signals(const char *name) {
 }
 
 CUresult cuInit(unsigned int flags) {
-    fake_check_signals(__func__);
     fake_lock();
     if (!fake.initialized) {
+        fake_check_signals(__func__);
         fake.devices = (int)number("NEAP_FAKE_DEVICES", FAKE_DEVICES);
         fake.memory = (size_t)number("NEAP_FAKE_MEMORY", (int64_t)fake.memory);
         fake_delay = (int)number("NEAP_FAKE_DELAY", 0);
@@ -260,9 +260,10 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 /* ---- Contexts ---------------------------------------------------------------------------------------------------- */
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
-    fake_check_signals(__func__);
     BEGIN(false);
     *context = &fake.contexts[device];
+    if ((*context)->retained == 0)
+        fake_check_signals(__func__);
     fake_now.contexts += (*context)->retained++ == 0;
     return fake_leave(CUDA_SUCCESS);
 }
