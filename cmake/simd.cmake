@@ -7,7 +7,8 @@
 #     all    those of the processor that is compiled for: what is given to others
 #     cpu    those that this machine has: what it can test
 #     best   the best one of them: what is fast here, and all that a neap for this machine alone needs
-# Tests compare with "baseline", so they need it. Without any set that a CPU has, the engine does not start there.
+# Tests compare with "baseline", so they need it. It is all that the thread sanitizer has: workers do the same with
+# every set. Without any set that a CPU has, the engine does not start there.
 set(NEAP_SIMD all CACHE STRING "Instruction sets that loops are compiled for: all, cpu, best or names")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     set(all avx512 avx2 baseline) # best first

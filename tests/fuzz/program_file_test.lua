@@ -1,6 +1,7 @@
---- program_file_test.lua: hostile program files, drawn at random. Files of random programs are cut, and their bytes are
--- changed, with the checksums as they were (every such file is refused) and made right again, so that the decoders see
--- them. A file is loaded, or refused with one error that names it; the session goes on, and what was loaded is sound.
+--- program_file_test.lua (under tsan with --long): hostile program files, drawn at random. Files of random programs are
+-- cut, and their bytes are changed, with the checksums as they were (every such file is refused) and made right again,
+-- so that the decoders see them. A file is loaded, or refused with one error that names it; the session goes on, and
+-- what was loaded is sound.
 --
 --     NEAP_FUZZ_KEEP      a path: the file that is being tried stands there when the process dies
 require "tests.lib.devices"(4, "tests/fuzz/program_file_test.lua")

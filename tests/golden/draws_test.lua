@@ -1,5 +1,6 @@
---- draws_test.lua: many numbers of np.random have the distributions that SciPy says (draws.txt, made by make_draws.py):
--- at each point, tails included, as many are below it as should be, within 5 standard deviations. The keys are fixed.
+--- draws_test.lua (under tsan with --long): many numbers of np.random have the distributions that SciPy says
+-- (draws.txt, made by make_draws.py): at each point, tails included, as many are below it as should be, within 5
+-- standard deviations. The keys are fixed.
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

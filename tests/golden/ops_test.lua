@@ -1,5 +1,5 @@
---- ops_test.lua: elementwise ops, comparisons, promotion, casts, reductions and products equal NumPy's and JAX's
--- (ops.txt, made by make_ops.py).
+--- ops_test.lua (under tsan with --long): elementwise ops, comparisons, promotion, casts, reductions and products equal
+-- NumPy's and JAX's (ops.txt, made by make_ops.py).
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

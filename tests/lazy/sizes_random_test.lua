@@ -1,6 +1,6 @@
---- sizes_random_test.lua: functions drawn at random (tests/lib/sized_programs.lua), recorded once with declared sizes,
--- at ten sizes each: bit for bit what the function gives when it is run directly, or a refusal; an error where that
--- raises. The same with programs inside of programs.
+--- sizes_random_test.lua (under tsan with --long): functions drawn at random (tests/lib/sized_programs.lua), recorded
+-- once with declared sizes, at ten sizes each: bit for bit what the function gives when it is run directly, or a
+-- refusal; an error where that raises. The same with programs inside of programs.
 --
 -- NEAP_TEST_LONG=h in hours draws that long; NEAP_TEST_SEEDS=from,to draws these. Sanitized builds draw a third.
 local check = require "tests.lib.check"

@@ -1,4 +1,4 @@
---- staging_identical_test.lua (under tsan with --long): a program has the same results, to the bit, whichever way it is
+--- staging_identical_test.lua (sanitized with --long): a program has the same results, to the bit, whichever way it is
 -- staged.
 --
 -- Random programs (tests/lib/programs.lua) are run op by op; then traced, saved and loaded, jitted, jitted inside of

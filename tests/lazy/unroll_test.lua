@@ -1,4 +1,4 @@
---- unroll_test.lua (release build; others with --long): reductions of few elements that lie far apart become maps
+--- unroll_test.lua (sanitized with --long): reductions of few elements that lie far apart become maps
 -- (lazy/plan/unroll.c): drawn at random, bit for bit what they are as reductions, in every dtype, with maps in front of
 -- them and behind; and pools are such maps, in each layout.
 local check = require "tests.lib.check"

@@ -1,5 +1,6 @@
-/* vm_marks.c: marks, their places, the best of elements and sorted keys of every instruction set against loops over one
- * element after another: every dtype, extents around those of words and vectors, few and many marks, all kinds of keys.
+/* vm_marks.c (not under tsan: it has one thread): marks, their places, the best of elements and sorted keys of every
+ * instruction set against loops over one element after another: every dtype, extents around those of words and vectors,
+ * few and many marks, all kinds of keys.
  */
 #include "lazy/ops/radix.h"
 #include "tests/lazy/vm_random.h"

@@ -1,5 +1,6 @@
---- order_test.lua: cumulative ops, sorts, selections and searches against loops in Lua: all dtypes, any axis, extents
--- around those of groups, blocks and segments, and the same bits for any number of workers and instruction set.
+--- order_test.lua (under tsan with --long): cumulative ops, sorts, selections and searches against loops in Lua: all
+-- dtypes, any axis, extents around those of groups, blocks and segments, and the same bits for any number of workers
+-- and instruction set.
 --
 --     build/neap --workers 3 tests/ops/order_test.lua run avx2          a process's share: hashes of results
 package.path = "./?.lua;" .. package.path

@@ -1,5 +1,6 @@
---- products_test.lua: products of matrices and vectors: bits that docs/numbers.md promises, for layouts in memory,
--- parts of a batch, numbers of workers and instruction sets; integers; convolutions in parts of a batch.
+--- products_test.lua (under tsan with --long): products of matrices and vectors: bits that docs/numbers.md promises,
+-- for layouts in memory, parts of a batch, numbers of workers and instruction sets; integers; convolutions in parts of
+-- a batch.
 local np = require "neap"
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"

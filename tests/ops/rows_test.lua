@@ -1,4 +1,4 @@
---- rows_test.lua (not under tsan): every map and reduction against the reference of its row, or one of
+--- rows_test.lua (sanitized with --long): every map and reduction against the reference of its row, or one of
 -- tests/lib/references.lua: each accepted dtype, odd shapes, broadcast, transposed and reversed operands, within the
 -- row's ulp. A row without a reference fails.
 local check = require "tests.lib.check"

@@ -1,4 +1,4 @@
--- sizes_library_test.lua (under tsan with --long): functions of the library in programs with declared sizes
+-- sizes_library_test.lua (sanitized with --long): functions of the library in programs with declared sizes
 -- (tests/lib/sized_rows.lua).
 local check = require "tests.lib.check"
 local rows = require "tests.lib.sized_rows"
