@@ -1,5 +1,5 @@
---- cases.lua: the cases of the groups "memory", "calls", "products" and "updates": one table from which neap and the
--- other systems are driven (bench/beside.lua says how).
+--- cases.lua: the cases of the groups "memory", "calls", "daily", "products" and "updates": one table from which neap
+-- and the other systems are driven (bench/beside.lua says how).
 --
 -- group; name; inputs: arrays, which the others read from files, as x, y, z, w in this order. What a call does:
 --
@@ -347,8 +347,10 @@ def once():
     return turns(x, y)
 ]] }
 
-require "bench.library"(add, { normal = normal, uniform = uniform, integers = integers, inputs = inputs,
-                               normals = normals, short = short })
+local make = { normal = normal, uniform = uniform, integers = integers, inputs = inputs, normals = normals,
+               short = short }
+require "bench.library"(add, make)
+require "bench.daily"(add, make)
 
 -- ---- products -------------------------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ local GROUPS = {
     { name = "steps", workers = 2 },
     { name = "memory" },
     { name = "calls" },
+    { name = "daily" },
     { name = "products" },
     { name = "quantized", workers = 1 },
     { name = "updates" },

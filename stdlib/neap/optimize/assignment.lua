@@ -2,73 +2,91 @@
 --
 -- Rows are assigned in turn, each along a shortest path through assigned columns, by costs reduced by prices of rows
 -- and columns (R. Jonker and A. Volgenant, A shortest augmenting path algorithm for dense and sparse linear assignment
--- problems, 1987). Prices keep all reduced costs at 0 or above, so the assignment is the best at each stage; n rows and
--- m columns take n² m steps.
+-- problems, 1987; D. F. Crouse, On implementing 2D rectangular assignment algorithms, 2016, for prices that change
+-- once a path and for ties). Prices keep all reduced costs at 0 or above, so the assignment is the best at each stage;
+-- n rows and m columns take n² m steps.
+local ffi = require "ffi"
 local core = require "neap.core"
 
 local np = core.np
 local raise = core.raise
 local huge = math.huge
 
---- A shortest path from row `first` to a column without a row. Returns the column; `before` has the column in front of
--- each on the path, 0 for the first row. Prices are changed on the way. nil: all paths have infinite costs.
-local function shortest_path(costs, first, m, row_of, row_price, column_price, before)
-    local distance, done, column = {}, {}, 0
-    for j = 1, m do distance[j] = huge end
-    row_of[0] = first
-    repeat
-        done[column] = true
-        local row, nearest, next = row_of[column], huge, nil
-        local cost, price = costs[row], row_price[row]
-        for j = 1, m do
-            if not done[j] then
-                local reduced = cost[j] - price - column_price[j]
-                if reduced < distance[j] then distance[j], before[j] = reduced, column end
-                if distance[j] < nearest then nearest, next = distance[j], j end
-            end
-        end
-        if not next then return nil end
-        for j = 0, m do
-            if done[j] then
-                row_price[row_of[j]] = row_price[row_of[j]] + nearest
-                column_price[j] = column_price[j] - nearest
-            else
-                distance[j] = distance[j] - nearest
-            end
-        end
-        column = next
-    until not row_of[column]
-    return column
+local doubles, indices = ffi.typeof "double[?]", ffi.typeof "int32_t[?]"
+
+--- Costs of n rows and m columns, row by row, with what is known of them: prices, and for each row its column, for each
+-- column its row, or -1; and of the path that is looked for: how far each column is, by which row it is reached, which
+-- columns are not on it yet, and the rows on it.
+local function problem_of(costs, n, m)
+    local p = { costs = costs, n = n, m = m, row_price = doubles(n), column_price = doubles(m), column_of = indices(n),
+                row_of = indices(m), distance = doubles(m), by = indices(m), left = indices(m), rows = indices(n) }
+    ffi.fill(p.column_of, ffi.sizeof(p.column_of), 255)
+    ffi.fill(p.row_of, ffi.sizeof(p.row_of), 255)
+    return p
 end
 
---- The rows of the columns, row_of[column], for a table of n rows of m costs, n <= m; nil if there is no assignment.
-local function assign(costs, n, m)
-    local row_of, row_price, column_price = {}, {}, {}
-    for i = 1, n do row_price[i] = 0 end
-    for j = 0, m do column_price[j] = 0 end
-    for i = 1, n do
-        local before = {}
-        local column = shortest_path(costs, i, m, row_of, row_price, column_price, before)
-        if not column then return nil end
-        while column ~= 0 do
-            row_of[column] = row_of[before[column]]
-            column = before[column]
-        end
+--- Looks at the columns that are left from a row at a distance `far`. Returns the place in `left` of the nearest one.
+local function look(p, row, far, count)
+    local costs, distance, by, left, row_of = p.costs, p.distance, p.by, p.left, p.row_of
+    local column_price, at, price = p.column_price, row * p.m, p.row_price[row]
+    local nearest, place = huge, -1
+    for k = 0, count - 1 do
+        local j = left[k]
+        local reduced = far + costs[at + j] - price - column_price[j]
+        if reduced < distance[j] then distance[j], by[j] = reduced, row end
+        if distance[j] < nearest or distance[j] == nearest and row_of[j] < 0 then nearest, place = distance[j], k end
     end
-    row_of[0] = nil
-    return row_of
+    return nearest < huge and place or -1
+end
+
+--- A shortest path from a row to a column without a row: the column, its distance, and how many rows are on the path.
+-- nil: all paths have infinite costs.
+local function shortest_path(p, first)
+    local m, left, rows = p.m, p.left, p.rows
+    for j = 0, m - 1 do left[j], p.distance[j] = m - 1 - j, huge end
+    local row, far, count = first, 0, 0
+    while true do
+        rows[count] = row
+        local place = look(p, row, far, m - count)
+        if place < 0 then return nil end
+        local column = left[place]
+        left[place], left[m - 1 - count] = left[m - 1 - count], column
+        far, count = p.distance[column], count + 1
+        if p.row_of[column] < 0 then return column, far, count end
+        row = p.row_of[column]
+    end
+end
+
+--- Assigns all rows; returns whether that can be done.
+local function assign(p)
+    for first = 0, p.n - 1 do
+        local column, far, count = shortest_path(p, first)
+        if not column then return false end
+        for k = 0, count - 1 do
+            local row, on_path = p.rows[k], p.left[p.m - 1 - k]
+            p.row_price[row] = p.row_price[row] + far - (k > 0 and p.distance[p.column_of[row]] or 0)
+            p.column_price[on_path] = p.column_price[on_path] - (far - p.distance[on_path])
+        end
+        local row
+        repeat
+            row = p.by[column]
+            p.row_of[column] = row
+            p.column_of[row], column = column, p.column_of[row]
+        until row == first
+    end
+    return true
 end
 
 --- The pairs of an assignment, in the order of rows from 0: lists of rows and columns.
-local function pairs_of(row_of, m, transposed)
-    local list = {}
-    for j = 1, m do
-        local i = row_of[j]
-        if i then list[#list + 1] = transposed and { j - 1, i - 1 } or { i - 1, j - 1 } end
-    end
-    table.sort(list, function(p, q) return p[1] < q[1] end)
+local function pairs_of(p, transposed)
     local rows, columns = {}, {}
-    for k, pair in ipairs(list) do rows[k], columns[k] = pair[1], pair[2] end
+    if transposed then
+        for j = 0, p.m - 1 do
+            if p.row_of[j] >= 0 then rows[#rows + 1], columns[#columns + 1] = j, p.row_of[j] end
+        end
+    else
+        for i = 0, p.n - 1 do rows[i + 1], columns[i + 1] = i, p.column_of[i] end
+    end
     return rows, columns
 end
 
@@ -101,18 +119,17 @@ return function(optimize)
         local n, m = cost.shape[1], cost.shape[2]
         local transposed = n > m
         if transposed then cost, n, m = cost.T, m, n end
-        local costs = cost:totable()
-        for i = 1, n do
-            for j = 1, m do
-                local c = costs[i][j]
-                if c ~= c or c == -huge then
-                    raise(name, "a cost is %s", c ~= c and "NaN" or maximize and "infinity" or "minus infinity")
-                end
-            end
+        local function refuse(bad, what)
+            if np.any(bad):item() then raise(name, "a cost is %s", what) end
         end
-        local row_of = assign(costs, n, m)
-        if not row_of then raise(name, "each assignment has a cost of infinity") end
-        local rows, columns = pairs_of(row_of, m, transposed)
+        refuse(np.isnan(cost), "NaN")
+        refuse(np.equal(cost, -huge), maximize and "infinity" or "minus infinity")
+        local solved = core.read(cost, function(costs)
+            local p = problem_of(costs, n, m)
+            return assign(p) and p
+        end)
+        if not solved then raise(name, "each assignment has a cost of infinity") end
+        local rows, columns = pairs_of(solved, transposed)
         return np.array(rows, { dtype = "i32" }), np.array(columns, { dtype = "i32" })
     end
 end

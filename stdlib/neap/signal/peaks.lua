@@ -4,6 +4,7 @@
 --- {wlen}: how many elements around a peak are searched for valleys; all by default
 --- {rel_height}: at which part of the prominence, from the top, the width is measured; by default the half
 
+local ffi = require "ffi"
 local core = require "neap.core"
 local operands = require "neap.arrays.operands"
 
@@ -15,7 +16,9 @@ local peaks = {}
 
 -- ---- Arguments ------------------------------------------------------------------------------------------------------
 
---- Argument 1 as an array, its elements as a table, from 0 on, and how many there are.
+local doubles = ffi.typeof "double[?]"
+
+--- Argument 1 as an array, its elements as a vector of doubles, and how many there are.
 local function numbers_of(name, x)
     x = operands.meet("signal." .. name, 1, x)
     local dtype = core.dtype_of(x)
@@ -23,9 +26,14 @@ local function numbers_of(name, x)
         raise("signal." .. name, "argument 1 must be a signal of real numbers, 1-d; got %s of shape %s", dtype.name,
               core.shape_text(x))
     end
-    local list, values = np.astype(x, "f64"):totable(), {}
-    for k = 1, #list do values[k - 1] = list[k] end
-    return x, values, #list
+    local wide = np.astype(x, "f64")
+    local plain = np.where(np.isnan(wide), np.nan, wide) -- so that no other NaN's bits become a Lua number
+    local values = core.read(plain, function(data, n)
+        local copy = doubles(n)
+        ffi.copy(copy, data, 8 * n)
+        return copy
+    end)
+    return x, values, x.size
 end
 
 --- A list of numbers as an array.
@@ -75,22 +83,24 @@ end
 
 -- ---- Peaks ----------------------------------------------------------------------------------------------------------
 
---- The middles, first and last places of peaks; equal neighbours are a single peak.
-local function local_maxima(x, n)
-    local middles, lefts, rights, i = {}, {}, {}, 1
+--- The middles of peaks, and with `edges` their first and last places; equal neighbours are a single peak.
+local function local_maxima(x, n, edges)
+    local middles, lefts, rights, count, i = {}, {}, {}, 0, 1
     while i < n - 1 do
         if x[i - 1] < x[i] then
             local ahead = i + 1
             while ahead < n - 1 and x[ahead] == x[i] do ahead = ahead + 1 end
             if x[ahead] < x[i] then
-                local k = #middles + 1
-                middles[k], lefts[k], rights[k] = floor((i + ahead - 1) / 2), i, ahead - 1
+                count = count + 1
+                middles[count] = floor((i + ahead - 1) / 2)
+                if edges then lefts[count], rights[count] = i, ahead - 1 end
                 i = ahead
             end
         end
         i = i + 1
     end
-    return middles, lefts, rights
+    if edges then return middles, lefts, rights end
+    return middles
 end
 
 --- How far a peak stands above the higher of both valleys, and where the valleys lie.
@@ -122,13 +132,17 @@ local function width_of(x, peak, tall, left, right, part)
     return to - from, height, from, to
 end
 
---- Lists of the results of f(peak, k) for each peak.
+--- Lists of the `count` results, four at most, of f(peak, k) for each peak.
 local function columns(list, count, f)
     local result = {}
     for c = 1, count do result[c] = {} end
-    for k, peak in ipairs(list) do
-        local row = { f(peak, k) }
-        for c = 1, count do result[c][k] = row[c] end
+    local first, second, third, fourth = unpack(result)
+    for k = 1, #list do
+        local one, two, three, four = f(list[k], k)
+        first[k] = one
+        if second then second[k] = two end
+        if third then third[k] = three end
+        if fourth then fourth[k] = four end
     end
     return result
 end
@@ -299,12 +313,11 @@ function peaks.find_peaks(x, given)
     local settings = { half = half_window("find_peaks", o.wlen), part = relative("find_peaks", o.rel_height) }
     local found, values, n = {}
     x, values, n = numbers_of("find_peaks", x)
-    found.peaks, found.left_edges, found.right_edges = local_maxima(values, n)
+    found.peaks, found.left_edges, found.right_edges = local_maxima(values, n, o.plateau_size ~= nil)
     for _, row in ipairs(CONDITIONS) do
         local name, apply = row[1], row[2]
         if o[name] ~= nil then apply(found, values, n, bounds_of(name, o[name]), settings) end
     end
-    if o.plateau_size == nil then found.left_edges, found.right_edges = nil, nil end
     local places, properties = array_of(found.peaks, "i32"), {}
     for name, list in pairs(found) do
         if name ~= "peaks" then properties[name] = array_of(list, COUNTS[name] and "i32" or real_of(x)) end

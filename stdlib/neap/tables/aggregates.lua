@@ -73,9 +73,23 @@ function named.first(part) return picked(part, np.argsort(part.codes), firsts(pa
 
 function named.last(part) return picked(part, np.argsort(part.codes), np.cumsum(part.counts) - 1) end
 
-function named.min(part) return picked(part, in_order(part), firsts(part)) end
+--- The least or the greatest values by a segment function of numbers; nil: they need an order.
+local function extremes(part, f)
+    local values = part.values
+    if columns.storage(values) ~= values or is_complex(values) or values.dtype == "bool" then return nil end
+    if part.gaps then values = columns.with_holes(values) end
+    local none, found = columns.none(values), f(values, part.codes, part.n)
+    if none == nil then return found end
+    return np.where(np.equal(part.counts, 0), none, found):astype(values.dtype)
+end
 
-function named.max(part) return picked(part, in_order(part), np.cumsum(part.counts) - 1) end
+function named.min(part)
+    return extremes(part, np.segment_min) or picked(part, in_order(part), firsts(part))
+end
+
+function named.max(part)
+    return extremes(part, np.segment_max) or picked(part, in_order(part), np.cumsum(part.counts) - 1)
+end
 
 function named.nunique(part)
     if part.rows == 0 then return part.counts end

@@ -11,31 +11,45 @@ local np, methods = core.np, tables.methods
 local raise = core.raise
 local group = {}
 
---- For each row the number of its value among the different ones in order, and how many there are. Waits.
+--- The same as numbered gives, of integers that lie near together, without an order; else nil.
+local function counted(values)
+    if core.dtype_of(values).inexact or #values == 0 then return nil end
+    local least = np.min(values)
+    local range = (np.max(values):astype "f64" - least:astype "f64"):item()
+    if range >= #values or range >= 2 ^ 30 then return nil end
+    local places = (values - least):astype "i32"
+    local rank = np.cumsum(np.greater(np.bincount(places, { length = range + 1 }), 0):astype "i32")
+    return np.take(rank, places) - 1, rank[-1]:item()
+end
+
+--- For each row the number of its value among the different ones in order, how many there are, and whether each of
+-- these has a row. Waits.
 local function numbered(values)
-    if text.is_text(values) then return columns.sortable(values), #values.levels + 1 end
+    if text.is_text(values) then return columns.sortable(values), #values.levels + 1, false end
     values = columns.storage(values)
-    if values.dtype == "bool" then return values:astype "i32", 2 end
+    if values.dtype == "bool" then return values:astype "i32", 2, false end
+    local codes, n = counted(values)
+    if codes then return codes, n, true end
     local levels = np.unique(values)
-    return np.searchsorted(levels, values), math.max(#levels, 1)
+    return np.searchsorted(levels, values), math.max(#levels, 1), #levels > 0
 end
 
 --- For each row of columns the number of its values, together, in their order: an i32 array; and how many different
 -- ones there are. Waits.
 function group.numbers(list)
-    local codes, n
+    local codes, n, all
     for k, values in ipairs(list) do
-        local more, m = numbered(values)
+        local more, m, each = numbered(values)
         if k == 1 then
-            codes, n = more, m
+            codes, n, all = more, m, each
         else -- few enough to be counted: there are at most as many as rows
             codes = codes:astype "i64" * m + more
             local levels = np.unique(codes)
-            codes, n = np.searchsorted(levels, codes), #levels
+            codes, n, all = np.searchsorted(levels, codes), #levels, true
         end
     end
-    local used = np.unique(codes)
-    if #used < n then codes, n = np.searchsorted(used, codes), #used end
+    local used = not all and np.unique(codes)
+    if used and #used < n then codes, n = np.searchsorted(used, codes), #used end
     return codes:astype "i32", n
 end
 
@@ -59,7 +73,7 @@ function group.of(t, name, by)
     local codes, n = group.numbers(list)
     if t._rows == 0 then codes, n = np.zeros({ 0 }, { dtype = "i32" }), 0 end
     local counts = aggregates.counts(codes, n)
-    local first = np.take(np.argsort(codes), (np.cumsum(counts) - counts):astype "i32")
+    local first = np.segment_min(np.arange(t._rows, { dtype = "i64" }), codes, n)
     local keys = {}
     for k, key in ipairs(by) do
         keys[key] = columns.map(list[k], function(x) return n > 0 and np.take(x, first) or x end)

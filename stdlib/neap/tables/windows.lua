@@ -79,18 +79,21 @@ local function sweep(kind, x, there, from, to, n, least, out)
     end
 end
 
---- Where the windows of n rows begin and end; the group of each row lies from first[k] to last[k].
-local function windows_of(first, last, n, width, ahead)
+--- Where the windows of n rows begin and end. In `laid` (group.laid) the rows lie group by group.
+local function windows_of(laid, n, width, ahead)
     local from, to = ffi.new("int32_t[?]", n + 1), ffi.new("int32_t[?]", n + 1)
-    core.read(first, function(begins)
-        core.read(last, function(ends)
-            for k = 0, n - 1 do
-                local begin, stop = tonumber(begins[k]), tonumber(ends[k]) + 1
-                to[k] = math.min(k + 1 + ahead, stop)
-                from[k] = width and math.max(k + 1 + ahead - width, begin) or begin
-            end
-        end)
-    end)
+    local function fill(begin, stop)
+        for k = begin, stop - 1 do
+            to[k] = math.min(k + 1 + ahead, stop)
+            from[k] = width and math.max(k + 1 + ahead - width, begin) or begin
+        end
+    end
+    if not laid.by or n == 0 then
+        fill(0, n)
+        return from, to
+    end
+    local begins = np.nonzero(group.changes(laid.codes)):totable()
+    for g, begin in ipairs(begins) do fill(begin, begins[g + 1] or n) end
     return from, to
 end
 
@@ -172,8 +175,7 @@ local function over(name, t, key, o, width, ahead)
     local x = np.take(values, laid.order):astype "f64"
     local there = np.logical_not(np.isnan(x))
     x = np.where(there, x, 0) -- so that no NaN's bits become a Lua number
-    local first, last = group.ends(laid.codes)
-    local from, to = windows_of(first, last, #x, width, ahead)
+    local from, to = windows_of(laid, #x, width, ahead)
     if type(how) == "function" then
         return group.back(laid, called(name, key, x, there, { from, to }, how, least))
     end
