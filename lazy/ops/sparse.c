@@ -49,6 +49,7 @@ typedef struct sparse_loops {
 } sparse_loops;
 
 #define INSIDE(column) ((uint32_t)(column) < (uint64_t)p->n)
+#define VECTOR(W) (64 / (int)sizeof(W))
 
 /* T: the type of elements; W: the one to compute in, whose overflow is defined. */
 #define SPARSE_LOOPS(name, T, W)                                                                                       \
@@ -63,22 +64,33 @@ typedef struct sparse_loops {
             out[row] = (T)sum;                                                                                         \
         }                                                                                                              \
     }                                                                                                                  \
-    static void name##_product(const sparse_part *p) {                                                                 \
+    /* `count` columns of one row of the result, from j on: as many sums as vector registers hold. */                  \
+    static inline void name##_columns(const sparse_part *p, int64_t row, int64_t j, const int count) {                 \
         const T *data = p->a, *x = p->b;                                                                               \
+        T *out = (T *)p->out + row * p->k + j;                                                                         \
+        W sum[VECTOR(W)] = {0};                                                                                        \
+        int64_t e, end;                                                                                                \
+        for (row_range(p, row, &e, &end); e < end; e++) {                                                              \
+            if (!INSIDE(p->indices[e]))                                                                                \
+                continue;                                                                                              \
+            const T *from = x + p->indices[e] * p->k + j;                                                              \
+            for (int l = 0; l < count; l++)                                                                            \
+                sum[l] += (W)data[e] * (W)from[l];                                                                     \
+        }                                                                                                              \
+        for (int l = 0; l < count; l++)                                                                                \
+            out[l] = (T)sum[l];                                                                                        \
+    }                                                                                                                  \
+    static void name##_product(const sparse_part *p) {                                                                 \
         if (p->k == 1) {                                                                                               \
             name##_vector(p);                                                                                          \
             return;                                                                                                    \
         }                                                                                                              \
-        for (int64_t row = p->first, e, end; row < p->last; row++) {                                                   \
-            T *restrict out = (T *)p->out + row * p->k;                                                                \
-            memset(out, 0, (size_t)p->k * sizeof *out);                                                                \
-            for (row_range(p, row, &e, &end); e < end; e++) {                                                          \
-                if (!INSIDE(p->indices[e]))                                                                            \
-                    continue;                                                                                          \
-                const T *from = x + p->indices[e] * p->k;                                                              \
-                for (int64_t j = 0; j < p->k; j++)                                                                     \
-                    out[j] = (T)((W)out[j] + (W)data[e] * (W)from[j]);                                                 \
-            }                                                                                                          \
+        for (int64_t row = p->first; row < p->last; row++) {                                                           \
+            int64_t j = 0;                                                                                             \
+            for (; j + VECTOR(W) <= p->k; j += VECTOR(W))                                                              \
+                name##_columns(p, row, j, VECTOR(W));                                                                  \
+            if (j < p->k)                                                                                              \
+                name##_columns(p, row, j, (int)(p->k - j));                                                            \
         }                                                                                                              \
     }                                                                                                                  \
     static void name##_transposed(const sparse_part *p) {                                                              \

@@ -267,6 +267,17 @@ of("np.image.label", {
             local labels, count = image.label(x, { structure = CROSS_AND_CORNERS })
             check.equal({ apart:item(), count:item(), np.max(labels):item() }, { 4, 1, 1 })
         end,
+        ["np.image.label: a trace numbers masks drawn at random as the walk does"] = function()
+            for k = 1, 40 do
+                local key, rank = np.random.fold_in(np.random.key(5), k), 1 + k % 4
+                local dims = np.random.randint(key, { rank }, 1, rank == 1 and 40 or rank == 2 and 12 or 6):totable()
+                local x = np.random.bernoulli(np.random.fold_in(key, 1), 0.2 + 0.1 * (k % 6), dims)
+                local o = { structure = image.generate_binary_structure(rank, 1 + k % rank):totable() }
+                local labels, count = image.label(x, o)
+                local traced, traced_count = np.jit(function(y) return image.label(y, o) end)(x)
+                check.equal({ labels:totable(), count:item() }, { traced:totable(), traced_count:item() })
+            end
+        end,
         ["np.image.label: a long winding region is one"] = function()
             local x = np.ones { 33, 33 }
             for row = 1, 31, 2 do

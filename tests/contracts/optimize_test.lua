@@ -551,6 +551,29 @@ of("np.optimize.linear_sum_assignment", {
         { "tracing", function() np.jit(np.optimize.linear_sum_assignment)(np.ones { 2, 2 }) end },
     },
     also = {
+        ["np.optimize.linear_sum_assignment: the least of all assignments, with ties"] = function()
+            local function least(costs, row, used)
+                if row > #costs then return 0 end
+                local best = np.inf
+                for column, cost in ipairs(costs[row]) do
+                    if not used[column] then
+                        used[column] = true
+                        best = math.min(best, cost + least(costs, row + 1, used))
+                        used[column] = nil
+                    end
+                end
+                return best
+            end
+            for k = 1, 60 do
+                local key, n = np.random.fold_in(np.random.key(9), k), 1 + k % 5
+                local costs = np.random.randint(key, { n, n + k % 3 }, -2, 3):astype "f64"
+                local rows, columns = np.optimize.linear_sum_assignment(costs)
+                check.equal(#np.unique(columns), n)
+                check.equal(costs[{ rows, columns }]:sum():item(), least(costs:totable(), 1, {}))
+                rows, columns = np.optimize.linear_sum_assignment(costs.T)
+                check.equal(costs.T[{ rows, columns }]:sum():item(), least(costs:totable(), 1, {}))
+            end
+        end,
         ["np.optimize.linear_sum_assignment: forbidden pairs"] = function()
             local costs = { { 1, np.inf, 9 }, { 0, np.inf, np.inf }, { 7, 8, 9 } }
             local rows, columns = np.optimize.linear_sum_assignment(costs)
