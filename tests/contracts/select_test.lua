@@ -155,6 +155,26 @@ moving("np.top_k", {
             check.equal(gradient(function(x) return (np.top_k(x, 3)) end, { 1, 1, 1 }), { 1, 2, 4 })
             check.equal(gradient(function(x) return (np.top_k(x, 1)) end, { 0, 1, 1 }), { 0, 7, 0 })
         end,
+        ["few of many are the first ones in order, of all dtypes and at their ends"] = function()
+            for k, dtype in ipairs { "bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f16", "bf16", "f32",
+                                     "f64" } do
+                local x, kind = np.random.randint(np.random.key(k), { 3, 40 }, -5, 6), dtype:match "^b?%a"
+                if dtype == "bool" then x = np.greater(x, 0) elseif kind == "u" then x = np.abs(x) end
+                x = np.astype(x, dtype)
+                if kind == "i" then
+                    local bits = tonumber(dtype:match "%d+")
+                    x = np.where(np.equal(x, -5), np.array(-2 ^ (bits - 1), { dtype = dtype }), x)
+                elseif dtype:find "f" then
+                    x = np.where(np.equal(x, -5), -np.inf, np.where(np.equal(x, 2), -0.0, x))
+                    x = np.where(np.equal(x, 3), np.nan, x):astype(dtype)
+                end
+                for _, largest in ipairs { true, false } do
+                    local _, places = np.top_k(x, 3, { largest = largest })
+                    local order = np.argsort(x, { axis = 1, descending = largest })
+                    check.equal(places:totable(), order[{ {}, { 0, 3 } }]:totable(), dtype)
+                end
+            end
+        end,
         ["NaN is last, of the largest and of the smallest"] = function()
             for _, n in ipairs { 4, 40 } do
                 local x = np.astype(np.arange(n), "f32")

@@ -437,6 +437,13 @@ define("sort", function(x, given, extra)
     return core.record1(ids.sort, x, 2)
 end)
 
+--- x with the order of elements turned round; NaN stays.
+local function reversed(x)
+    local kind = core.dtype_of(x).kind
+    if kind == "f" then return -x end
+    return kind == "b" and np.logical_not(x) or np.bitwise_invert(x)
+end
+
 --- np.top_k(x, k, {axis=-1, largest=true}) -> values, indices: two results: the k largest elements along an axis,
 -- descending, and their indices (i32). Of equal ones the first come first; NaN comes last.
 --- largest: false gives the k smallest, ascending
@@ -458,12 +465,12 @@ define("top_k", function(x, k, given, extra)
         raise("top_k", "argument 2 (k) must be from 0 to the %d elements of axis %d, got %d", n, axis, k)
     end
     local order
-    local few = largest and not is_complex(x) and (core.is_size(n) or core.is_size(k) or 8 * k <= n)
+    local few = not is_complex(x) and (core.is_size(n) or core.is_size(k) or 8 * k <= n)
     if not few then -- nearly all, or an order that the op has not
         order = shape.cut(np.argsort(x, { axis = axis, descending = largest }), axis, 0, k)
     else
         core.attrs[0], core.attrs[1] = axis, core.put(1, k)
-        order = core.record1(ids.argtop, x, 2)
+        order = core.record1(ids.argtop, largest and x or reversed(x), 2)
     end
     return np.take_along_axis(x, order, { axis = axis }), order
 end)
