@@ -7,6 +7,7 @@ local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
 local operands = require "neap.arrays.operands"
+local ranked_element = require "neap.arrays.ranked"
 local windows = require "neap.image.windows"
 
 local np = core.np
@@ -239,10 +240,7 @@ local function ranked(name, x, size, given, rank)
     local ends = windows.ends(name, core.options("image." .. name, given, { mode = true, cval = true }))
     x = windows.ordered(name, x)
     local sizes = windows.sizes(name, nil, size, core.ndim(x))
-    local count = shape.product(sizes)
-    local all = np.sort(windows.flat(windows.extended(x, sizes, ends), sizes), { axis = -1 })
-    local at = rank(count)
-    return shape.reshape(shape.cut(all, core.ndim(x), at, at + 1), shape_of(x))
+    return ranked_element(windows.extended(x, sizes, ends), sizes, rank(shape.product(sizes)))
 end
 
 --- np.image.median_filter(x, size, {mode="reflect", cval=0}): the median of the window around each place: of an even

@@ -3,7 +3,6 @@
 --
 -- A window of n elements begins n / 2 (rounded down) elements before its place, as in scipy.ndimage.
 local core = require "neap.core"
-local shape = require "neap.arrays.shape"
 local signals = require "neap.signal.signals"
 
 local np = core.np
@@ -84,15 +83,6 @@ function windows.along(x, axis, weights, ends)
     x = windows.extended(x, windows.only(core.ndim(x), axis, size), ends)
     x = signals.slid(np.moveaxis(x, axis, -1), np.astype(weights, core.dtype_of(x).name), 0, 0)
     return np.moveaxis(x, -1, axis)
-end
-
---- The windows of these sizes over an extended x: a last axis with the elements of each window.
-function windows.flat(x, sizes)
-    local view = np.sliding_window_view(x, sizes)
-    local dims = shape_of(view)
-    local flat = { unpack(dims, 1, #sizes) }
-    flat[#flat + 1] = shape.product(sizes)
-    return shape.reshape(view, flat)
 end
 
 --- Argument 1 as an image of numbers that have an order.

@@ -4,6 +4,7 @@ local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
 local operands = require "neap.arrays.operands"
+local ranked_element = require "neap.arrays.ranked"
 local signals = require "neap.signal.signals"
 
 local np = core.np
@@ -149,11 +150,7 @@ function smooth.medfilt(x, kernel_size)
         if n % 2 == 0 then raise("signal.medfilt", "argument 2 (kernel_size) must be odd, got %d", n) end
         width[k], count = { (n - 1) / 2, (n - 1) / 2 }, count * n
     end
-    local windows = np.sliding_window_view(np.pad(x, width), kernel)
-    local flat = core.copy_list(dims)
-    flat[#flat + 1] = count
-    local ordered = np.sort(np.reshape(windows, flat), { axis = -1 })
-    return np.reshape(cut(ordered, #dims, (count - 1) / 2, (count + 1) / 2), dims)
+    return ranked_element(np.pad(x, width), kernel, (count - 1) / 2)
 end
 
 -- ---- The analytic signal --------------------------------------------------------------------------------------------
