@@ -8,7 +8,7 @@
 static const char *const sequences[STYLE_COUNT] = {
     [STYLE_PLAIN] = "\033[0m",     [STYLE_KEYWORD] = "\033[0;35m",  [STYLE_STRING] = "\033[0;32m",
     [STYLE_NUMBER] = "\033[0;36m", [STYLE_COMMENT] = "\033[0;2m",   [STYLE_LIBRARY] = "\033[0;34m",
-    [STYLE_WRONG] = "\033[0;31m",  [STYLE_PARTNER] = "\033[0;1;4m",
+    [STYLE_WRONG] = "\033[0;31m",  [STYLE_PARTNER] = "\033[0;1;4m", [STYLE_SUGGESTED] = "\033[0;2m",
 };
 
 static const unsigned char styles_of[] = {

@@ -10,9 +10,10 @@ typedef enum highlight_style {
     STYLE_STRING,
     STYLE_NUMBER,
     STYLE_COMMENT,
-    STYLE_LIBRARY, /* np and what stands behind it */
-    STYLE_WRONG,   /* a string or a bracket without its other end */
-    STYLE_PARTNER, /* the bracket at the cursor, and its other end */
+    STYLE_LIBRARY,   /* np and what stands behind it */
+    STYLE_WRONG,     /* a string or a bracket without its other end */
+    STYLE_PARTNER,   /* the bracket at the cursor, and its other end */
+    STYLE_SUGGESTED, /* not typed: what an earlier command goes on with */
     STYLE_COUNT
 } highlight_style;
 

@@ -54,38 +54,52 @@ static const char *shown_prompt(void) {
     return with_mode ? with_mode : rl_prompt;
 }
 
-/* What is to be seen now. The styles hold until the next call. `point`: where the cursor is. */
-static screen_text current_text(size_t point) {
+/* The styles of a text of which `typed` bytes are typed and the rest is offered. NULL: no memory. */
+static const unsigned char *current_styles(const screen_text *text, size_t typed) {
     static unsigned char *styles;
     static size_t room;
-    screen_text text = {.prompt = shown_prompt(),
-                        .more = LINE_MORE,
-                        .text = rl_line_buffer,
-                        .length = strlen(rl_line_buffer), /* rl_end is not kept when a command is given back */
-                        .point = point};
-    if (colours && room <= text.length) {
+    if (room <= text->length) {
         free(styles);
-        room = 2 * text.length + 256;
+        room = 2 * text->length + 256;
         styles = malloc(room);
         room = styles ? room : 0;
     }
-    if (colours && styles) {
-        highlight_text(text.text, text.length, text.point, styles);
-        text.styles = styles;
+    if (styles) {
+        highlight_text(text->text, typed, text->point, styles);
+        memset(styles + typed, STYLE_SUGGESTED, text->length - typed);
+    }
+    return styles;
+}
+
+/* What is to be seen now, with a suggestion if `offers`. The text and its styles hold until the next call. `point`:
+ * where the cursor is. */
+static screen_text current_text(size_t point, bool offers) {
+    size_t typed = strlen(rl_line_buffer); /* rl_end is not kept when a command is given back */
+    screen_text text = {.prompt = shown_prompt(), .more = LINE_MORE, .point = point};
+    readline_forget_suggestion();
+    if (colours) {
+        text.text = offers ? readline_suggest(&text.length) : rl_line_buffer;
+        text.length = offers ? text.length : typed;
+        text.styles = current_styles(&text, typed);
+    }
+    if (!text.styles) { /* a suggestion would look as if it were typed */
+        readline_forget_suggestion();
+        text.text = rl_line_buffer;
+        text.length = typed;
     }
     rl_get_screen_size(&text.rows, &text.columns);
     return text;
 }
 
-static void draw_text(void) {
-    screen_text text = current_text((size_t)rl_point);
+static void draw_text(bool offers) {
+    screen_text text = current_text((size_t)rl_point, offers);
     screen_draw(&text);
     outdated = false;
 }
 
-static void draw(void) {
+static void draw(bool offers) {
     fflush(rl_outstream);
-    draw_text();
+    draw_text(offers);
 }
 
 /* readline's redisplay function. What is shown is drawn once for all keys that wait, and when the last one has had all
@@ -96,7 +110,7 @@ static void redisplay(void) {
 
 /* Leaves the whole command to be seen, with the cursor below it. */
 static void finish_screen(void) {
-    screen_text text = current_text(strlen(rl_line_buffer) + 1); /* no cursor: no bracket is marked */
+    screen_text text = current_text(strlen(rl_line_buffer) + 1, false); /* no cursor: no bracket is marked */
     screen_finish(&text);
     outdated = false;
 }
@@ -105,8 +119,7 @@ static void finish_screen(void) {
 static ssize_t write_for_readline(void *cookie, const char *bytes, size_t count) {
     (void)cookie;
     if (editing && memchr(bytes, '\n', count)) {
-        if (outdated)
-            draw_text();
+        draw_text(false);
         screen_leave();
     }
     line_send(STDOUT_FILENO, bytes, count);
@@ -124,7 +137,7 @@ static void hide_line(void) {
 static void show_line(void) {
     if (own_screen) {
         screen_forget();
-        draw();
+        draw(true);
     } else {
         rl_on_new_line();
         rl_forced_update_display();
@@ -248,6 +261,7 @@ static void readline_open(const line_setup *given) {
     rl_unbind_function_in_map(rl_char_search, emacs_standard_keymap);
     rl_unbind_function_in_map(rl_backward_char_search, emacs_meta_keymap);
     readline_history_open(setup.history);
+    readline_suggestions_open();
     open_screen();
 }
 
@@ -258,7 +272,7 @@ static void cancel_line(void) {
     char *dropped = strdup(rl_line_buffer);
     rl_point = rl_end;
     if (editing)
-        draw();
+        draw(false);
     else
         rl_redisplay();
     fputs("^C\n", rl_outstream);
@@ -296,7 +310,7 @@ static line_status read_readline(const char *prompt, char **text) {
     line_status status = LINE_OK;
     while (!finished) {
         if (outdated && !readline_keys_wait())
-            draw();
+            draw(true);
         int what = line_wait(setup.waker);
         if (what & LINE_SIGNAL) {
             cancel_line();

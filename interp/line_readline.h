@@ -1,5 +1,5 @@
 /* line_readline.h: the parts of the editor that is GNU readline. line_readline.c reads and draws; readline_keys.c has
- * the keys of blocks, readline_history.c what was typed before.
+ * the keys of blocks, readline_history.c what was typed before, readline_suggestions.c what of it is offered.
  */
 #ifndef INTERP_LINE_READLINE_H
 #define INTERP_LINE_READLINE_H
@@ -18,6 +18,16 @@ void readline_keys_bind(void);
 void readline_keys_open(const line_setup *setup);
 /* After a key: a line that has become a closing word or bracket goes out by a step. */
 void readline_keys_follow(void);
+
+/* Asks the environment whether suggestions are wanted. */
+void readline_suggestions_open(void);
+/* What is typed, with the rest of an earlier command behind it if the cursor is at the end and there is one: to be
+ * drawn at once. `length`: bytes. BORROWED until the next call here, or a key. */
+const char *readline_suggest(size_t *length);
+/* No suggestion is drawn any more. */
+void readline_forget_suggestion(void);
+/* Inserts the suggestion that is shown behind the cursor, or its first words (0: all). False: none is shown. */
+bool readline_take_suggestion(int words);
 
 /* Reads the file of the history (NULL: none. BORROWED for ever). */
 void readline_history_open(const char *path);

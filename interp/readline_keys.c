@@ -249,8 +249,18 @@ static int go_to_end(int count, int key) {
     (void)count;
     (void)key;
     int end = line_end_of(rl_point);
-    rl_point = rl_last_func == go_to_end && rl_point == end ? rl_end : end;
+    if (!readline_take_suggestion(0))
+        rl_point = rl_last_func == go_to_end && rl_point == end ? rl_end : end;
     return 0;
+}
+
+/* Behind the last character it takes the suggestion. */
+static int forward_char(int count, int key) {
+    return count > 0 && readline_take_suggestion(0) ? 0 : rl_forward_char(count, key);
+}
+
+static int forward_word(int count, int key) {
+    return count > 0 && readline_take_suggestion(count) ? 0 : rl_forward_word(count, key);
 }
 
 /* ---- The rest ---------------------------------------------------------------------------------------------------- */
@@ -319,6 +329,8 @@ void readline_keys_bind(void) {
                     {rl_get_next_history, down},
                     {rl_beg_of_line, go_to_begin},
                     {rl_end_of_line, go_to_end},
+                    {rl_forward_char, forward_char},
+                    {rl_forward_word, forward_word},
                     {rl_kill_line, kill_line},
                     {rl_unix_line_discard, discard_line},
                     {rl_complete, complete_or_indent},

@@ -150,14 +150,14 @@ static character read_character(const char *text, size_t length) {
     return (character){.bytes = REPLACEMENT, .count = 3, .taken = good ? taken : 1, .width = 1};
 }
 
-static void put_prompt(page *p, const char *prompt) {
+static void put_prompt(page *p, const char *prompt, unsigned char style) {
     bool visible = true;
     for (size_t left = strlen(prompt); left > 0;) {
         character c = read_character(prompt, left);
         if (*prompt == '\001' || *prompt == '\002')
             visible = *prompt == '\002';
         else if (visible)
-            put(p, c.bytes, c.count, c.width, STYLE_PLAIN);
+            put(p, c.bytes, c.count, c.width, style);
         prompt += c.taken;
         left -= c.taken;
     }
@@ -168,7 +168,7 @@ static size_t put_character(page *p, const screen_text *t, size_t at, int indent
     unsigned char style = t->styles ? t->styles[at] : STYLE_PLAIN, byte = (unsigned char)t->text[at];
     if (byte == '\n') {
         begin_row(p, false);
-        put_prompt(p, t->more);
+        put_prompt(p, t->more, style == STYLE_SUGGESTED ? style : STYLE_PLAIN);
     } else if (byte == '\t') {
         int columns = last_row(p)->width - indent;
         for (int k = TAB - (columns > 0 ? columns % TAB : 0); k > 0; k--)
@@ -202,7 +202,7 @@ static void lay_out(const screen_text *t) {
     p->columns = t->columns < 2 ? 2 : t->columns;
     begin_row(p, false);
     if (!p->failed)
-        put_prompt(p, t->prompt);
+        put_prompt(p, t->prompt, STYLE_PLAIN);
     int indent = p->failed ? 0 : last_row(p)->width;
     while (!p->failed) {
         size_t taken = at < t->length ? at : t->length;

@@ -116,10 +116,12 @@ function Session:await(prompt)
     end, "the prompt")
 end
 
---- Waits for the next line of a block, indented by a step.
+--- Waits for the next line of a block, indented by a step. Behind the cursor the block before may be suggested.
 function Session:await_more()
     local page = self.page
-    self:look_until(function() return page:text(page.row) == ">>" and page.column == 7 end, "the next line")
+    self:look_until(function()
+        return page.column == 7 and page:text(page.row):sub(1, 7):gsub(" +$", "") == ">>"
+    end, "the next line")
 end
 
 --- How many lines have come.

@@ -41,7 +41,8 @@ local function columns_of(character)
     local lead, second, third = character:byte(1, 3)
     if lead < 0xC0 then return 1 end
     if lead == 0xCC or lead == 0xCD and second < 0xB0 then return 0 end
-    if lead >= 0xE3 and lead <= 0xED or lead == 0xEF and (second >= 0xBC and third >= 0x81) then return 2 end
+    local is_full = lead == 0xEF and (second == 0xBC and third >= 0x81 or second == 0xBD and third <= 0xA0)
+    if lead >= 0xE3 and lead <= 0xED or is_full then return 2 end
     return lead >= 0xF0 and 2 or 1
 end
 
