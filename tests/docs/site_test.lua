@@ -51,10 +51,12 @@ check.test("notebooks show what their cells show", function()
     local network = pages["notebooks/4-network.html"].html
     check.ok(select(2, network:gsub("<svg", "")) == 3, "not 3 pictures: the curve that grows is one")
     check.ok(network:find("<td style=\"text-align:left\">f32[32,32]</td>", 1, true), network)
+    check.ok(pages["course/zh/01-arrays.html"].html:find('<html lang="zh">', 1, true), "the language of a page")
     local timeline = pages["notebooks/6-timeline.html"].html
     check.ok(timeline:find("the timeline is in often.json", 1, true), timeline)
     for at, page in pairs(pages) do
-        if at:find "^notebooks/" then check.ok(not page.html:find("output error", 1, true), at) end
+        local is_notebook = at:find "^notebooks/" or at:find "^course/"
+        if is_notebook then check.ok(not page.html:find("output error", 1, true), at) end
     end
 end)
 

@@ -21,6 +21,9 @@ local GROUPS = {
     { "Start", "README.md docs/guides/lua.md docs/guides/numpy.md docs/guides/jax.md docs/guides/pytorch.md "
         .. "docs/prompt.md docs/install.md docs/stability.md docs/mistakes.md" },
     { "Course", "docs/course.md" },
+    { "Kurs", "", language = "de" },
+    { "Curso", "", language = "es" },
+    { "课程", "", language = "zh" },
     { "Notebooks", "" },
     { "Topics", "" },
     { "Reference", "" },
@@ -34,19 +37,28 @@ end
 
 -- ---- Which pages there are ------------------------------------------------------------------------------------------
 
-local listed = {}
+local listed, groups = {}, {} -- paths; groups by their names and languages
 for _, group in ipairs(GROUPS) do
     group.pages = {}
+    groups[group.language or group[1]] = group
     for path in group[2]:gmatch "%S+" do
         listed[path] = true
         table.insert(group.pages, { path = path })
     end
 end
+
+--- The group of a page that stands in no list.
+local function group_of(path)
+    if path:find "^docs/reference/" then return groups.Reference end
+    if path:find "^docs/course/" then return groups[path:match "^docs/course/(%l+)/" or "Course"] end
+    if path:find "^docs/releases/" then return groups.Inside end
+    return path:find "%.ipynb$" and groups.Notebooks or groups.Topics
+end
+
 local found = files.command("cd " .. files.quote(root)
     .. " && find docs -name '*.md' -o -name '*.ipynb' | LC_ALL=C sort")
 for path in found:gmatch "[^\n]+" do
-    local group = path:find "^docs/reference/" and GROUPS[5] or path:find "^docs/course/" and GROUPS[2]
-        or path:find "%.ipynb$" and GROUPS[3] or path:find "^docs/releases/" and GROUPS[6] or GROUPS[4]
+    local group = group_of(path)
     if not listed[path] then table.insert(group.pages, { path = path }) end
     listed[path] = true
 end
@@ -93,6 +105,7 @@ for _, group in ipairs(GROUPS) do
             or pages.from_markdown(files.read(root .. "/" .. page.path))
         local read = pages.read(page.path, html, targets(page.at))
         for key, value in pairs(read) do page[key] = value end
+        page.language = group.language
         table.insert(all, page)
     end
 end
@@ -101,7 +114,7 @@ local manual = build .. "/generated/command_line/neap.1"
 local man_html = files.command("mandoc -T html -O fragment " .. files.quote(manual)):gsub("(</?)h1", "%1h2")
 local man = { at = "reference/neap.1.html", title = "neap(1): the command line", path = "neap.1", headings = {},
               html = "<h1>The command line</h1>\n" .. man_html }
-table.insert(GROUPS[5].pages, 1, man)
+table.insert(groups.Reference.pages, 1, man)
 table.insert(all, man)
 
 -- ---- Writing --------------------------------------------------------------------------------------------------------
@@ -142,7 +155,7 @@ end
 
 local PAGE = [[
 <!DOCTYPE html>
-<html lang="en">
+<html lang="@language@">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -170,7 +183,8 @@ local PAGE = [[
 
 local function write(page)
     local parts = { title = short_title(page) .. (page.at == "index.html" and ": Lua with arrays" or " · neap"),
-                    up = up(page.at), navigation = navigation(page), html = page.html, contents = contents(page) }
+                    language = page.language or "en", up = up(page.at), navigation = navigation(page),
+                    html = page.html, contents = contents(page) }
     local path = out .. "/" .. page.at
     os.execute("mkdir -p " .. files.quote(path:match "^(.*)/"))
     files.write(path, (PAGE:gsub("@(%a+)@", parts)))
