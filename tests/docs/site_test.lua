@@ -1,5 +1,6 @@
 --- site_test.lua (release build only): the documentation site: every page of Markdown is in it and can be reached from
--- the first one, all links lead to a page and to a place there, and the search index names what exists.
+-- the first one, all links lead to a page and to a place there, and the search index names what exists. In a browser
+-- the search finds, examples can be copied, and no page is wider than a telephone.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 
@@ -34,7 +35,7 @@ check.test("one command makes it", function()
         pages[path] = page
     end
     for _, path in ipairs(lines "find docs -name '*.md'") do
-        local at = path:gsub("^docs/", ""):gsub("%.md$", ".html")
+        local at = path:gsub("^docs/front", "index"):gsub("^docs/", ""):gsub("%.md$", ".html")
         check.ok(pages[at], "no page of " .. path)
     end
     for _, path in ipairs(lines "find docs -name '*.ipynb'") do
@@ -42,7 +43,8 @@ check.test("one command makes it", function()
         check.ok(pages[at], "no page of " .. path)
         check.equal(process.read(site .. "/" .. at:gsub("html$", "ipynb")), process.read(path))
     end
-    for _, at in ipairs { "index.html", "contributing.html", "changelog.html", "reference/neap.1.html" } do
+    for _, at in ipairs { "index.html", "readme.html", "contributing.html", "changelog.html",
+                          "reference/neap.1.html" } do
         check.ok(pages[at], "no page " .. at)
     end
 end)
@@ -58,6 +60,26 @@ check.test("notebooks show what their cells show", function()
         local is_notebook = at:find "^notebooks/" or at:find "^course/"
         if is_notebook then check.ok(not page.html:find("output error", 1, true), at) end
     end
+end)
+
+check.test("the first page: a session that types itself, pictures, numbers of another page", function()
+    local html, measured = pages["index.html"].html, process.read "docs/jit.md"
+    local typed = select(2, html:gsub("<span class=typed style", ""))
+    local shown = select(2, process.read("docs/front.md"):match("```prompt\n(.-)```"):gsub("%f[^\n%z]> ", ""))
+    check.equal(typed, shown)
+    local at = 0
+    for seconds in html:gmatch "%-%-at:([%d.]+)s" do
+        check.ok(tonumber(seconds) > at, "lines come in their order")
+        at = tonumber(seconds)
+    end
+    check.equal(select(2, html:gsub("<img ", "")), 3)
+    local rows = 0
+    for row in process.read("docs/front.md"):gmatch "\n(|[^\n]*)" do
+        rows = rows + 1
+        check.ok(measured:find("\n" .. row .. "\n", 1, true), "not measured: " .. row)
+    end
+    check.equal(rows, 8)
+    check.ok(not html:find("%shttps?://"), "it needs no network")
 end)
 
 --- The path of a link in the page at this path, and its place there; nil for links to elsewhere.
@@ -131,12 +153,12 @@ check.test("what the index of the search names is there", function()
 end)
 
 if os.execute "command -v chromium >/dev/null" == 0 then
-    --- The elements of a page as a browser has them after its scripts ran, on a narrow screen.
+    --- The elements of a page as a browser has them after its scripts ran.
     local function shown(page)
         local status, out, err = process.run { "timeout", "60", "chromium", "--headless", "--no-sandbox",
                                                "--disable-gpu", "--user-data-dir=" .. site .. "/profile",
-                                               "--virtual-time-budget=10000", "--dump-dom",
-                                               "file://" .. site .. "/" .. page }
+                                               "--allow-file-access-from-files", "--virtual-time-budget=10000",
+                                               "--dump-dom", "file://" .. site .. "/" .. page }
         check.ok(status == 0, err)
         return out
     end
@@ -149,8 +171,42 @@ if os.execute "command -v chromium >/dev/null" == 0 then
         end
         check.ok(shown "index.html?q=zyxwvut":find("Nothing found", 1, true))
     end)
+
+    check.test("examples have a button that copies what is typed", function()
+        local html = shown "index.html"
+        local copied = {}
+        for text in html:gmatch '<button type="button" value="([^"]*)">Copy</button>' do copied[#copied + 1] = text end
+        check.equal(#copied, 3)
+        check.ok(copied[1]:find("^local x = np.linspace%(0, 1, 5%)\nx, x:mean%(%)\nlocal loss"), copied[1])
+        check.ok(not copied[1]:find("f32", 1, true), copied[1])
+        check.equal(copied[3]:match "^%S+", "tools/build")
+    end)
+
+    check.test("no page is wider than a telephone, and than its window", function()
+        local measured = { "index.html", "readme.html", "jit.html", "course.html", "course/de/01-arrays.html" }
+        local file = assert(io.open(site .. "/widths.html", "w"))
+        file:write("<body><script>", (([[
+            for (const width of [390, 1280]) for (const page of "PAGES".split(" ")) {
+                const frame = document.createElement("iframe"), line = document.createElement("p");
+                frame.style = "height: 900px; border: 0; width: " + width + "px";
+                frame.src = page;
+                frame.onload = () => {
+                    line.textContent = page + " " + width + " " + frame.contentDocument.documentElement.scrollWidth;
+                };
+                document.body.append(frame, line);
+            }]]):gsub("PAGES", table.concat(measured, " "))), "</script>")
+        file:close()
+        local count = 0
+        for page, width, taken in shown "widths.html":gmatch "<p>(%S+) (%d+) (%d+)</p>" do
+            count = count + 1
+            check.ok(tonumber(taken) <= tonumber(width), page .. " at " .. width .. " takes " .. taken)
+        end
+        check.equal(count, 2 * #measured)
+    end)
 else
-    check.skip("the search finds", "no chromium (tools/setup --lab installs it)")
+    for _, name in ipairs { "the search finds", "examples have a button", "no page is wider than a telephone" } do
+        check.skip(name, "no chromium (tools/setup --lab installs it)")
+    end
 end
 
 check.test("what is for the tests is not shown, and code has its colours", function()

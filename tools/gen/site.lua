@@ -2,24 +2,26 @@
 --
 --     luajit site.lua ROOT BUILD OUT
 --
--- Every page of Markdown becomes one of HTML at the same place: README.md the front page, docs/X.md X.html. So does
+-- Every page of Markdown becomes one of HTML at the same place: docs/front.md the first page, docs/X.md X.html. So does
 -- every notebook, with what its cells show: `neap --html` runs it; the notebook itself stands beside it. A list of
 -- all pages stands beside each, by the groups below; search works without a server, on an index that is a script.
 -- Sources that pages refer to are pages too, below source/. tests/docs/site_test.lua follows all links.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
+local front = require "front"
 local pages = require "pages"
 local highlight = require "highlight"
 
 local root, build, out = arg[1], arg[2], arg[3]
 if not out then files.fail("usage: site.lua ROOT BUILD OUT") end
 local DEVICES = 8 -- for notebooks about several
+local FIRST = "docs/front.md"
 
 -- The pages, by what readers look for. Those of docs/ that stand in no list are topics, those of reference/ all follow.
 local GROUPS = {
-    { "Start", "README.md docs/guides/lua.md docs/guides/numpy.md docs/guides/jax.md docs/guides/pytorch.md "
-        .. "docs/prompt.md docs/install.md docs/stability.md docs/mistakes.md" },
+    { "Start", "docs/front.md README.md docs/guides/lua.md docs/guides/numpy.md docs/guides/jax.md "
+        .. "docs/guides/pytorch.md docs/prompt.md docs/install.md docs/stability.md docs/mistakes.md" },
     { "Course", "docs/course.md" },
     { "Kurs", "", language = "de" },
     { "Curso", "", language = "es" },
@@ -31,7 +33,7 @@ local GROUPS = {
 }
 
 local function address(path)
-    if path == "README.md" then return "index.html" end
+    if path == FIRST then return "index.html" end
     return (path:gsub("^docs/", ""):gsub("%.md$", ".html"):gsub("%.ipynb$", ".html"):gsub("^%u+%.html$", string.lower))
 end
 
@@ -106,6 +108,7 @@ for _, group in ipairs(GROUPS) do
         local read = pages.read(page.path, html, targets(page.at))
         for key, value in pairs(read) do page[key] = value end
         page.language = group.language
+        if page.path == FIRST then page.html = front.animate(page.html) end
         table.insert(all, page)
     end
 end
@@ -119,8 +122,8 @@ table.insert(all, man)
 
 -- ---- Writing --------------------------------------------------------------------------------------------------------
 
-local TITLES = { ["README.md"] = "neap", ["CONTRIBUTING.md"] = "Contributing", ["CHANGELOG.md"] = "Changes",
-                 ["SECURITY.md"] = "Security" }
+local TITLES = { [FIRST] = "neap", ["README.md"] = "Overview", ["CONTRIBUTING.md"] = "Contributing",
+                 ["CHANGELOG.md"] = "Changes", ["SECURITY.md"] = "Security" }
 
 local function short_title(page)
     return highlight.escape(TITLES[page.path] or page.title)
@@ -162,8 +165,9 @@ local PAGE = [[
 <title>@title@</title>
 <link rel="stylesheet" href="@up@style.css">
 <script src="@up@search.js" data-root="@up@" defer></script>
+<script src="@up@copy.js" defer></script>
 </head>
-<body>
+<body@class@>
 <header>
 <a class=name href="@up@index.html">neap</a>
 <form role="search"><input id=search type="search" placeholder="Search (press /)" aria-label="Search"
@@ -184,7 +188,7 @@ local PAGE = [[
 local function write(page)
     local parts = { title = short_title(page) .. (page.at == "index.html" and ": Lua with arrays" or " · neap"),
                     language = page.language or "en", up = up(page.at), navigation = navigation(page),
-                    html = page.html, contents = contents(page) }
+                    class = page.path == FIRST and " class=front" or "", html = page.html, contents = contents(page) }
     local path = out .. "/" .. page.at
     os.execute("mkdir -p " .. files.quote(path:match "^(.*)/"))
     files.write(path, (PAGE:gsub("@(%a+)@", parts)))
@@ -227,7 +231,7 @@ for _, page in ipairs(all) do
 end
 table.insert(index, ("[%s,%s,%s,%s]"):format(js(man.at), js(man.title), js(man.title), js(pages.text(man.html))))
 files.write(out .. "/search_index.js", "neap_search_index = [\n" .. table.concat(index, ",\n") .. "\n];\n")
-for _, name in ipairs { "style.css", "search.js" } do
+for _, name in ipairs { "style.css", "search.js", "copy.js" } do
     files.write(out .. "/" .. name, files.read(directory .. "/site/" .. name))
 end
 print(("%d pages and %d sources in %s"):format(#all, #files.command("find " .. files.quote(out .. "/source")
