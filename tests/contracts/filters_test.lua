@@ -19,10 +19,11 @@ local function options_of(o, ...)
     return kept
 end
 
-local function coefficients(name, options, call, oracle, refuses, within)
+local function coefficients(name, options, call, oracle, refuses, within, also)
     of("np.signal." .. name, {
         args = {}, shapes = { {} }, accepts = "f64", options = options, call = call, oracle = oracle, any_dtype = true,
         within = { f64 = within or "scaled 1e-13", c128 = "scaled 1e-12" }, without = NO_ARRAY, refuses = refuses,
+        also = also,
     })
 end
 
@@ -56,13 +57,41 @@ coefficients("cheby2", {
     { N = 4, rs = 30, Wn = { 0.2, 0.45 }, btype = "bandpass", output = "sos" },
 }, function(f, o) return f(o.N, o.rs, o.Wn, options_of(o, "btype", "output", "fs")) end,
 "scipy.signal.cheby2(**o)", { { "rs", function() signal.cheby2(2, np.inf, 0.5) end } })
+coefficients("ellip", {
+    { N = 4, rp = 1, rs = 40, Wn = 0.3 }, { N = 1, rp = 0.5, rs = 20, Wn = 0.4, output = "zpk" },
+    { N = 5, rp = 0.01, rs = 80, Wn = { 0.2, 0.45 }, btype = "bandpass", output = "sos" },
+    { N = 4, rp = 3, rs = 50, Wn = 0.6, btype = "highpass", output = "zpk" },
+    { N = 7, rp = 1e-4, rs = 120, Wn = 0.5, output = "zpk" },
+    { N = 3, rp = 0.5, rs = 30, Wn = { 5, 15 }, fs = 100, btype = "bandstop", output = "sos" },
+    { N = 12, rp = 1, rs = 60, Wn = 0.25, output = "zpk" }, { N = 2, rp = 1, rs = 1.5, Wn = 0.5 },
+}, function(f, o) return f(o.N, o.rp, o.rs, o.Wn, options_of(o, "btype", "output", "fs")) end,
+"scipy.signal.ellip(**o)", {
+    { "rp", function() signal.ellip(2, 0, 40, 0.5) end }, { "rs", function() signal.ellip(2, 1, "deep", 0.5) end },
+    { "rs must be above rp", function() signal.ellip(2, 40, 40, 0.5) end },
+    { "Wn", function() signal.ellip(2, 1, 40) end },
+    { "two edges", function() signal.ellip(2, 1, 40, 0.5, { btype = "bandpass" }) end },
+})
+coefficients("bessel", {
+    { N = 3, Wn = 0.3 }, { N = 1, Wn = 0.7, btype = "highpass", norm = "delay" },
+    { N = 4, Wn = { 0.2, 0.35 }, btype = "bandpass", norm = "mag", output = "sos" },
+    { N = 5, Wn = { 5, 15 }, fs = 100, btype = "bandstop", norm = "delay", output = "zpk" },
+    { N = 12, Wn = 0.1, norm = "phase", output = "zpk" }, { N = 25, Wn = 0.4, norm = "mag", output = "zpk" },
+}, function(f, o) return f(o.N, o.Wn, options_of(o, "btype", "output", "norm", "fs")) end,
+"scipy.signal.bessel(**o)", {
+    { "norm", function() signal.bessel(2, 0.5, { norm = "power" }) end },
+    { "N", function() signal.bessel(26, 0.5) end },
+    { "Wn", function() signal.bessel(2, 1) end },
+})
 coefficients("iirfilter", {
     { N = 2, Wn = { 0.2, 0.5 } }, { N = 3, Wn = 0.4, btype = "lowpass", ftype = "cheby1", rp = 1, output = "sos" },
     { N = 3, Wn = { 10, 20 }, fs = 60, btype = "bandstop", ftype = "cheby2", rs = 30, output = "sos" },
+    { N = 3, Wn = { 0.2, 0.5 }, ftype = "ellip", rp = 1, rs = 30, output = "sos" },
+    { N = 2, Wn = 0.3, btype = "low", ftype = "bessel" },
 }, function(f, o) return f(o.N, o.Wn, options_of(o, "btype", "ftype", "rp", "rs", "output", "fs")) end,
 "scipy.signal.iirfilter(**o)", {
-    { "ftype", function() signal.iirfilter(2, { 0.2, 0.5 }, { ftype = "bessel" }) end },
+    { "ftype", function() signal.iirfilter(2, { 0.2, 0.5 }, { ftype = "gauss" }) end },
     { "rs", function() signal.iirfilter(2, { 0.2, 0.5 }, { ftype = "cheby2" }) end },
+    { "rs must be above rp", function() signal.iirfilter(2, { 0.2, 0.5 }, { ftype = "ellip", rp = 3, rs = 2 }) end },
 })
 coefficients("firwin", {
     { numtaps = 7, cutoff = 0.3 }, { numtaps = 9, cutoff = { 10, 20 }, fs = 60, pass_zero = false },
@@ -77,6 +106,56 @@ coefficients("firwin", {
     { "pass_zero", function() signal.firwin(5, 0.5, { pass_zero = "bandpass" }) end },
     { "window of shape", function() signal.firwin(5, 0.5, { window = np.ones(4) }) end },
 })
+
+-- ---- Orders ---------------------------------------------------------------------------------------------------------
+
+--- The numbers of a specification as arrays of f64: order and edges.
+local function ordered(f, o)
+    local N, Wn = f(o.wp, o.ws, o.gpass, o.gstop, options_of(o, "fs"))
+    return np.array(N, { dtype = "f64" }), np.array(Wn, { dtype = "f64" })
+end
+
+local SPECIFIED = {
+    { wp = 0.2, ws = 0.3, gpass = 3, gstop = 40 }, { wp = 0.3, ws = 0.2, gpass = 0.1, gstop = 60 },
+    { wp = { 0.2, 0.5 }, ws = { 0.1, 0.6 }, gpass = 3, gstop = 40 },
+    { wp = { 14, 30 }, ws = { 10, 31 }, gpass = 1, gstop = 25, fs = 100 },
+    { wp = 1e-3, ws = 0.9, gpass = 3, gstop = 4 },
+}
+--- What SciPy finds for the bandstop of the test below.
+local STOPPING = {
+    buttord = { N = 8, Wn = { 0.15612251, 0.58215426 } }, cheb1ord = { N = 5, Wn = { 0.14758233, 0.59999871 } },
+    cheb2ord = { N = 5, Wn = { 0.18862124, 0.51983846 } }, ellipord = { N = 4, Wn = { 0.14758235, 0.59999871 } },
+}
+for name, design in pairs {
+    buttord = function(N, Wn, o) return signal.butter(N, Wn, o) end,
+    cheb1ord = function(N, Wn, o) return signal.cheby1(N, 1, Wn, o) end,
+    cheb2ord = function(N, Wn, o) return signal.cheby2(N, 30, Wn, o) end,
+    ellipord = function(N, Wn, o) return signal.ellip(N, 1, 30, Wn, o) end,
+} do
+    local order = signal[name]
+    coefficients(name, SPECIFIED, ordered, ("scipy.signal.%s(**o)"):format(name), {
+        { "both one edge or both two", function() order(0.2, { 0.3, 0.4 }, 1, 30) end },
+        { "both one edge or both two", function() order({ 0.1, 0.2, 0.3 }, { 0.2, 0.3, 0.4 }, 1, 30) end },
+        { "within the other", function() order({ 0.1, 0.3 }, { 0.2, 0.4 }, 1, 30) end },
+        { "are the same", function() order(0.2, 0.2, 1, 30) end },
+        { "must be above 0", function() order(0.2, 1.3, 1, 30) end },
+        { "gstop must be above gpass", function() order(0.2, 0.3, 30, 1) end },
+        { "gpass", function() order(0.2, 0.3, 0, 1) end },
+        { "gstop", function() order(0.2, 0.3, 1) end },
+        { "an order of", function() order(0.2, 0.2 + 1e-15, 1e-9, 2900) end },
+    }, "scaled 1e-13", {
+        ["np.signal." .. name .. ": a bandstop keeps what was asked for"] = function()
+            local pass, stop = { 0.1, 0.6 }, { 0.2, 0.5 }
+            local N, Wn = order(pass, stop, 1, 30)
+            local _, h = signal.sosfreqz(design(N, Wn, { btype = "bandstop", output = "sos" }),
+                                         { fs = 2, worN = np.array({ 0.1, 0.6, 0.2, 0.5 }, { dtype = "f64" }) })
+            local loss = (np.log10(np.abs(h)) * -20):totable()
+            check.ok(loss[1] < 1 + 1e-9 and loss[2] < 1 + 1e-9 and loss[3] > 30 - 1e-9 and loss[4] > 30 - 1e-9)
+            check.equal(N, STOPPING[name].N)
+            check.close(Wn, STOPPING[name].Wn, 1e-4) -- SciPy's search for the edges ends near the best ones
+        end,
+    })
+end
 
 -- ---- Forth ----------------------------------------------------------------------------------------------------------
 

@@ -246,14 +246,14 @@ function aliases.anywhere(name)
 end
 
 local SPARSE = "np.sparse.csr_array, csc_array and coo_array are sparse arrays"
-local DESIGNS = "np.signal.butter, cheby1, cheby2 and firwin make filters"
+local DESIGNS = "np.signal.butter, cheby1, cheby2, ellip, bessel and firwin make filters"
 local PROGRAMS = "np.optimize.minimize takes bounds, and no other constraints"
 local GLOBAL = "np.optimize finds local minima; np.vmap searches from many starts at once"
 
 --- By path why what SciPy, scikit-learn and their kin have is not here.
 local reasons = {
     coo_matrix = SPARSE, csr_matrix = SPARSE, csc_matrix = SPARSE,
-    ["signal.ellip"] = DESIGNS, ["signal.bessel"] = DESIGNS, ["signal.firls"] = DESIGNS, ["signal.remez"] = DESIGNS,
+    ["signal.firls"] = DESIGNS, ["signal.remez"] = DESIGNS,
     ["optimize.linprog"] = PROGRAMS, ["optimize.milp"] = PROGRAMS, ["optimize.nnls"] = PROGRAMS,
     ["optimize.differential_evolution"] = GLOBAL, ["optimize.basinhopping"] = GLOBAL,
     ["optimize.dual_annealing"] = GLOBAL, ["optimize.shgo"] = GLOBAL, ["optimize.brute"] = GLOBAL,

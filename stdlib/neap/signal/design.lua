@@ -1,11 +1,11 @@
---- design.lua: coefficients of filters: np.signal.iirfilter, butter, cheby1, cheby2 and firwin.
+--- design.lua: coefficients of filters: np.signal.iirfilter, butter, cheby1, cheby2, ellip, bessel and firwin.
 --
--- A recursive filter begins as an analog lowpass of cutoff 1: zeros, poles and a gain, by formulas. Zeros and poles are
+-- A recursive filter begins as an analog lowpass of cutoff 1: zeros, poles and a gain (prototypes.lua). They are
 -- moved to the band, with edges bent as the bilinear transform bends frequencies, and then transformed.
 -- A. V. Oppenheim and R. W. Schafer, Discrete-Time Signal Processing, chapter 7. Filters are a few complex numbers of
 -- Lua; coefficients come out in f64.
 --
---     prototype → to_low | to_high | to_band | to_stop → bilinear → "zpk" | "ba": polynomials | "sos": sections.lua
+--     prototype → bands → bilinear → "zpk" | "ba": polynomials | "sos": sections.lua
 
 --- {btype}: the band: "lowpass", "highpass", "bandpass" or "bandstop"; short: "low", "high", "band", "stop"
 --- {output}: "ba": numerator b and denominator a; "zpk": zeros, poles and the gain; "sos": sections of second order
@@ -13,32 +13,18 @@
 
 local core = require "neap.core"
 local create = require "neap.arrays.create"
+local prototypes = require "neap.signal.prototypes"
 local sections = require "neap.signal.sections"
 local signals = require "neap.signal.signals"
 
 local np = core.np
 local raise, bad_argument, type = core.raise, core.bad_argument, type
 local complex = core.complex.new
+local each, product, negative = prototypes.each, prototypes.product, prototypes.negative
 
 local design = {}
 
 -- ---- Zeros, poles and gains -----------------------------------------------------------------------------------------
-
---- f of each of a list.
-local function each(list, f)
-    local result = {}
-    for k = 1, #list do result[k] = f(list[k]) end
-    return result
-end
-
---- The real part of the product of f of each of a list.
-local function product(list, f)
-    local all = complex(1, 0)
-    for k = 1, #list do all = all * f(list[k]) end
-    return all.re
-end
-
-local function negative(root) return -root end
 
 --- A list of roots as a c128 array.
 local function roots_of(list)
@@ -50,45 +36,6 @@ end
 --- Adds as many of a root to the zeros as there are more poles.
 local function fill(f, root)
     for _ = 1, #f.p - #f.z do f.z[#f.z + 1] = root end
-end
-
--- ---- Prototypes -----------------------------------------------------------------------------------------------------
-
-local prototypes = {}
-
---- The angles m π / 2N of N poles, m = 1 - N, 3 - N, …, N - 1.
-local function angles(N)
-    local list = {}
-    for m = 1 - N, N - 1, 2 do list[#list + 1] = m * math.pi / (2 * N) end
-    return list
-end
-
-local function asinh(x) return math.log(x + math.sqrt(x * x + 1)) end
-
-function prototypes.butter(N)
-    return { z = {}, p = each(angles(N), function(t) return complex(-math.cos(t), -math.sin(t)) end), k = 1 }
-end
-
-function prototypes.cheby1(N, o)
-    local ripple = math.sqrt(10 ^ (0.1 * o.rp) - 1)
-    local mu = asinh(1 / ripple) / N
-    local p = each(angles(N), function(t)
-        return complex(-math.sinh(mu) * math.cos(t), -math.cosh(mu) * math.sin(t))
-    end)
-    local k = product(p, negative)
-    return { z = {}, p = p, k = N % 2 == 0 and k / math.sqrt(1 + ripple * ripple) or k }
-end
-
-function prototypes.cheby2(N, o)
-    local mu = asinh(math.sqrt(10 ^ (0.1 * o.rs) - 1)) / N
-    local z = {}
-    for _, t in ipairs(angles(N)) do
-        if t ~= 0 then z[#z + 1] = complex(0, 1 / math.sin(t)) end
-    end
-    local p = each(angles(N), function(t)
-        return complex(1, 0) / complex(-math.sinh(mu) * math.cos(t), -math.cosh(mu) * math.sin(t))
-    end)
-    return { z = z, p = p, k = product(p, negative) / product(z, negative) }
 end
 
 -- ---- Bands ----------------------------------------------------------------------------------------------------------
@@ -164,34 +111,6 @@ local BTYPES = { low = "lowpass", high = "highpass", band = "bandpass", stop = "
                  highpass = "highpass", bandpass = "bandpass", bandstop = "bandstop" }
 local PAIRS = { bandpass = true, bandstop = true }
 
---- Frequencies, a number or a table of them, as parts of half the sampling rate: a list that rises.
-local function frequencies(name, position, what, Wn, fs)
-    local list = type(core.plain(Wn)) == "number" and { core.plain(Wn) } or Wn
-    if type(list) ~= "table" or getmetatable(list) ~= nil or #list == 0 then
-        bad_argument("signal." .. name, position, what, "a number or a table of numbers", Wn)
-    end
-    local result, last = {}, 0
-    for k = 1, #core.list("signal." .. name, what, list) do
-        local w = core.plain(list[k])
-        if type(w) ~= "number" or not (w * 2 / fs > last and w * 2 / fs < 1) then
-            raise("signal." .. name, "argument %d (%s) must be above 0, below half the sampling rate %.14g%s, got %s",
-                  position, what, fs, #list > 1 and " and rise" or "",
-                  type(w) == "number" and ("%.14g"):format(w) or core.describe(w))
-        end
-        result[k] = w * 2 / fs
-        last = result[k]
-    end
-    return result
-end
-
-local function decibels(name, position, what, value)
-    value = core.plain(value)
-    if type(value) ~= "number" or not (value > 0 and value < 3000) then
-        bad_argument("signal." .. name, position, what, "a number of decibels above 0", value)
-    end
-    return value
-end
-
 local outputs = {}
 
 function outputs.zpk(f)
@@ -209,14 +128,14 @@ end
 
 --- The filter of np.signal.name, of order N with the edges Wn, argument `at`.
 local function designed(name, N, Wn, at, o, ftype)
-    N = core.integer("signal." .. name, 1, "N", N, 1, 500)
+    N = core.integer("signal." .. name, 1, "N", N, 1, ftype == "bessel" and 25 or 500)
     local btype = BTYPES[o.btype == nil and (name == "iirfilter" and "bandpass" or "lowpass") or o.btype]
     if not btype then
         bad_argument("signal." .. name, nil, "btype", '"lowpass", "highpass", "bandpass" or "bandstop"', o.btype)
     end
     local output = outputs[o.output == nil and "ba" or o.output]
     if not output then bad_argument("signal." .. name, nil, "output", '"ba", "zpk" or "sos"', o.output) end
-    local w = frequencies(name, at, "Wn", Wn, signals.positive(name, "fs", o.fs, 2))
+    local w = signals.frequencies(name, at, "Wn", Wn, signals.positive(name, "fs", o.fs, 2))
     if #w ~= (PAIRS[btype] and 2 or 1) then
         raise("signal." .. name, "a %s has %s, got %d", btype, PAIRS[btype] and "two edges: {low, high}" or "one edge",
               #w)
@@ -229,11 +148,15 @@ end
 
 local FORM = { btype = true, output = true, fs = true }
 
---- The options of a filter, with one more.
-local function with(name, given, what, value)
-    local all = { [what] = value }
-    for key, option in pairs(core.options("signal." .. name, given, FORM)) do all[key] = option end
-    return all
+--- The options of a filter, with its losses in decibels.
+local function with(name, given, losses)
+    for key, option in pairs(core.options("signal." .. name, given, FORM)) do losses[key] = option end
+    return losses
+end
+
+--- Refuses an elliptic filter that loses no more where it stops than where it passes.
+local function check_losses(name, rp, rs)
+    if rs <= rp then raise("signal." .. name, "rs must be above rp, got rs = %.14g and rp = %.14g", rs, rp) end
 end
 
 --- np.signal.butter(N, Wn, {btype="lowpass", output="ba", fs=2}) -> b, a: the Butterworth filter of order N, whose
@@ -259,8 +182,8 @@ end
 -- [0.307  0.6141 0.307 ]
 -- [1.     0.0641 0.314 ]
 function design.cheby1(N, rp, Wn, given)
-    rp = decibels("cheby1", 2, "rp", rp)
-    return designed("cheby1", N, Wn, 3, with("cheby1", given, "rp", rp), "cheby1")
+    rp = signals.decibels("cheby1", 2, "rp", rp)
+    return designed("cheby1", N, Wn, 3, with("cheby1", given, { rp = rp }), "cheby1")
 end
 
 --- np.signal.cheby2(N, rs, Wn, {btype="lowpass", output="ba", fs=2}) -> b, a: the Chebyshev filter of type 2 and order
@@ -271,13 +194,47 @@ end
 -- [0.0246 0.0164 0.0246]
 -- [ 1.     -1.6079  0.6735]
 function design.cheby2(N, rs, Wn, given)
-    rs = decibels("cheby2", 2, "rs", rs)
-    return designed("cheby2", N, Wn, 3, with("cheby2", given, "rs", rs), "cheby2")
+    rs = signals.decibels("cheby2", 2, "rs", rs)
+    return designed("cheby2", N, Wn, 3, with("cheby2", given, { rs = rs }), "cheby2")
 end
 
+--- np.signal.ellip(N, rp, rs, Wn, {btype="lowpass", output="ba", fs=2}) -> b, a: the elliptic filter of order N, the
+-- steepest one of its order: its response ripples by rp decibels where it passes, and below -rs decibels where it does
+-- not. Wn is the edge, where the response is last at -rp; otherwise as np.signal.butter. S. J. Orfanidis, Lecture Notes
+-- on Elliptic Filter Design (2006).
+--- > b, a = np.signal.ellip(2, 1, 40, 0.5)
+--- > np.round(b, 4), np.round(a, 4)
+-- [0.3118 0.6111 0.3118]
+-- [1.     0.0675 0.3177]
+function design.ellip(N, rp, rs, Wn, given)
+    rp, rs = signals.decibels("ellip", 2, "rp", rp), signals.decibels("ellip", 3, "rs", rs)
+    check_losses("ellip", rp, rs)
+    return designed("ellip", N, Wn, 4, with("ellip", given, { rp = rp, rs = rs }), "ellip")
+end
+
+local NORMS = { phase = true, delay = true, mag = true }
+
+--- np.signal.bessel(N, Wn, {btype="lowpass", output="ba", norm="phase", fs=2}) -> b, a: the Bessel filter of order N, 1
+-- to 25. All that passes comes nearly equally late, so steps keep their form, as long as Wn is far below half the
+-- sampling rate, towards which the bilinear transform bends delays. Otherwise as np.signal.butter.
+--- norm: what is at Wn: "phase": half of the whole phase; "mag": half the power; "delay": a phase of 1
+--- > b, a = np.signal.bessel(2, 0.3)
+--- > np.round(b, 4), np.round(a, 4)
+-- [0.1212 0.2424 0.1212]
+-- [ 1.     -0.6913  0.176 ]
+function design.bessel(N, Wn, given)
+    local o = core.options("signal.bessel", given, { btype = true, output = true, norm = true, fs = true })
+    if not NORMS[o.norm == nil and "phase" or o.norm] then
+        bad_argument("signal.bessel", nil, "norm", '"phase", "delay" or "mag"', o.norm)
+    end
+    return designed("bessel", N, Wn, 2, o, "bessel")
+end
+
+local LOSSES = { butter = {}, cheby1 = { "rp" }, cheby2 = { "rs" }, ellip = { "rp", "rs" }, bessel = {} }
+
 --- np.signal.iirfilter(N, Wn, {btype="bandpass", ftype="butter", rp=…, rs=…, output="ba", fs=2}) -> b, a: a recursive
--- filter of order N with the edges Wn, as np.signal.butter, cheby1 and cheby2 make them.
---- ftype: "butter", "cheby1" with rp, or "cheby2" with rs
+-- filter of order N with the edges Wn, as np.signal.butter, cheby1, cheby2, ellip and bessel make them.
+--- ftype: "butter", "cheby1" with rp, "cheby2" with rs, "ellip" with both, or "bessel"
 --- rp: the greatest loss where the filter passes, in decibels
 --- rs: the least loss elsewhere, in decibels
 --- > b, a = np.signal.iirfilter(1, {0.25, 0.5})
@@ -287,13 +244,13 @@ end
 function design.iirfilter(N, Wn, given)
     local o = core.options("signal.iirfilter", given, { btype = true, ftype = true, rp = true, rs = true,
                                                         output = true, fs = true })
-    local ftype = o.ftype == nil and "butter" or o.ftype
-    if not prototypes[ftype] then
-        bad_argument("signal.iirfilter", nil, "ftype", '"butter", "cheby1" or "cheby2"', ftype)
+    local ftype, all = o.ftype == nil and "butter" or o.ftype, {}
+    if not LOSSES[ftype] then
+        bad_argument("signal.iirfilter", nil, "ftype", '"butter", "cheby1", "cheby2", "ellip" or "bessel"', ftype)
     end
-    local all, what = {}, ftype == "cheby1" and "rp" or ftype == "cheby2" and "rs" or nil
     for key, option in pairs(o) do all[key] = option end
-    if what then all[what] = decibels("iirfilter", nil, what, o[what]) end
+    for _, what in ipairs(LOSSES[ftype]) do all[what] = signals.decibels("iirfilter", nil, what, o[what]) end
+    if ftype == "ellip" then check_losses("iirfilter", all.rp, all.rs) end
     return designed("iirfilter", N, Wn, 2, all, ftype)
 end
 
@@ -340,7 +297,7 @@ function design.firwin(numtaps, cutoff, given)
     local name = "firwin"
     local o = core.options("signal.firwin", given, { window = true, pass_zero = true, scale = true, fs = true })
     local taps = core.integer("signal.firwin", 1, "numtaps", numtaps, 1, 2 ^ 24)
-    local edges = frequencies(name, 2, "cutoff", cutoff, signals.positive(name, "fs", o.fs, 2))
+    local edges = signals.frequencies(name, 2, "cutoff", cutoff, signals.positive(name, "fs", o.fs, 2))
     local list = passing(name, edges, o.pass_zero, taps)
     local t = create.iota(taps, core.dtype_codes.f64) - (taps - 1) / 2
     local h

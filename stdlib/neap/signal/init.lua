@@ -2,7 +2,7 @@
 -- conventions of scipy.signal. docs/signal.md.
 local signal = {}
 
-for _, file in ipairs { "spectra", "design", "filters", "responses", "smooth", "resampling", "peaks" } do
+for _, file in ipairs { "spectra", "design", "orders", "filters", "responses", "smooth", "resampling", "peaks" } do
     for name, f in pairs(require("neap.signal." .. file)) do signal[name] = f end
 end
 

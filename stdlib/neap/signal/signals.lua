@@ -90,6 +90,35 @@ function signals.positive(name, what, value, default)
     return value
 end
 
+--- Frequencies, a number or a table of them, as parts of half the sampling rate: a list that rises.
+function signals.frequencies(name, position, what, Wn, fs)
+    local list = type(core.plain(Wn)) == "number" and { core.plain(Wn) } or Wn
+    if type(list) ~= "table" or getmetatable(list) ~= nil or #list == 0 then
+        bad_argument("signal." .. name, position, what, "a number or a table of numbers", Wn)
+    end
+    local result, last = {}, 0
+    for k = 1, #core.list("signal." .. name, what, list) do
+        local w = core.plain(list[k])
+        if type(w) ~= "number" or not (w * 2 / fs > last and w * 2 / fs < 1) then
+            raise("signal." .. name, "argument %d (%s) must be above 0, below half the sampling rate %.14g%s, got %s",
+                  position, what, fs, #list > 1 and " and rise" or "",
+                  type(w) == "number" and ("%.14g"):format(w) or core.describe(w))
+        end
+        result[k] = w * 2 / fs
+        last = result[k]
+    end
+    return result
+end
+
+--- Argument `position`, or an option, of np.signal.name: decibels.
+function signals.decibels(name, position, what, value)
+    value = core.plain(value)
+    if type(value) ~= "number" or not (value >= 1e-100 and value < 3000) then -- others give no finite coefficients
+        bad_argument("signal." .. name, position, what, "a number of decibels from 1e-100 to 3000", value)
+    end
+    return value
+end
+
 --- An option of np.NAME that is an array, or stands for one, as an array of a dtype.
 function signals.array(name, what, value, dtype)
     if not core.is_array(value) and type(value) ~= "table" and not core.is_number(core.plain(value)) then
