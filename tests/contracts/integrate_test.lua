@@ -187,6 +187,7 @@ of("np.integrate.solve_ivp", {
     accepts = "floats",
     options = { {}, { method = "RK23" }, { method = "RK45", rtol = 1e-8, atol = 1e-9 }, { max_step = 0.05 },
                 { method = "Rodas4", rtol = 1e-8, atol = 1e-8 }, { method = "Radau", rtol = 1e-9, atol = 1e-9 },
+                { method = "BDF", rtol = 1e-8, atol = 1e-8 },
                 { first_step = 0.01, t_eval = { 1, 1.5, 3 } }, { t_eval = { 2, 1.5, 0.5 }, max_steps = 500 } },
     call = function(f, o, y0, p)
         local t = o.t_eval or { 0, 0.5, 2 }
@@ -207,7 +208,9 @@ of("np.integrate.solve_ivp", {
         { "both ends are 1", function() np.integrate.solve_ivp(logistic, { 1, 1 }, 1) end },
         { "two finite numbers", function() np.integrate.solve_ivp(logistic, { 0, np.inf }, 1) end },
         { "the two ends", function() np.integrate.solve_ivp(logistic, 1, 1) end },
-        { "method", function() np.integrate.solve_ivp(logistic, { 0, 1 }, 1, { method = "LSODA" }) end },
+        { '"BDF" or "Rodas4", got', function()
+            np.integrate.solve_ivp(logistic, { 0, 1 }, 1, { method = "LSODA" })
+        end },
         { "in order from 0 to 1", function()
             np.integrate.solve_ivp(np.add, { 0, 1 }, 1, { t_eval = { 0, 0.7, 0.5 } })
         end },
@@ -326,6 +329,70 @@ of("np.integrate.solve_ivp", {
                                        { method = "Radau" })
             check.equal(r.status:item(), -1)
             check.close(r.t[-1]:item(), 1, 1e-2)
+        end,
+        ["np.integrate.solve_ivp: BDF makes the steps that SciPy's makes, with its calls"] = function()
+            local function oscillator(_, y) return { y[1], 1000 * ((1 - y[0] * y[0]) * y[1] - y[0]) } end
+            local function robertson(_, y)
+                local a, b, c = 0.04 * y[0], 1e4 * y[1] * y[2], 3e7 * y[1] ^ 2
+                return { b - a, a - b - c, c }
+            end
+            local function circle(_, y) return { y[1], -y[0] } end
+            for _, case in ipairs {
+                { oscillator, { 2, 0 }, 2, 1e-6, 1e-6, { 756, 2212, 35 }, { 1.763220561641, -0.835701578152 },
+                  { 1.85849197855, 1.271412432697, -1.227542689817 } },
+                { robertson, { 1, 0, 0 }, 1e5, 1e-6, 1e-10, { 327, 895, 9 },
+                  { 1.786603170010e-02, 7.274797294782e-08, 9.821338955519e-01 },
+                  { 0.107300951096, 0.041510561809, 0.021744857405 } },
+                { circle, { 0, 1 }, 10, 1e-6, 1e-8, { 123, 266, 1 }, { -0.544016602293, -0.839056487486 },
+                  { 0.841472342249, -0.529835890095, 0.989346161633 } },
+            } do
+                local f, y0, stop, rtol, atol, counts, last, within = unpack(case)
+                local r = np.integrate.solve_ivp(f, { 0, stop }, np.array(y0, F64), {
+                    method = "BDF", rtol = rtol, atol = atol, dense_output = true })
+                check.equal({ r.nsteps:item(), r.nfev:item(), r.njev:item(), r.status:item() },
+                            { counts[1], counts[2], counts[3], 0 })
+                check.close(r.y[{ {}, -1 }]:totable(), last, 1e-9)
+                check.close(r.sol(stop * np.array({ 0.1, 0.37, 0.8 }, F64))[0]:totable(), within, 1e-4)
+                check.close(r.sol(r.t):totable(), r.y:totable(), 1e-12)
+            end
+        end,
+        ["np.integrate.solve_ivp: BDF back in time, with events, jac, forward mode, and where it ends"] = function()
+            local function circle(_, y) return { y[1], -y[0] } end
+            local calls = 0
+            local r = np.integrate.solve_ivp(circle, { 10, 0 }, np.array({ 0, 1 }, F64), {
+                method = "BDF", rtol = 1e-8, atol = 1e-9, max_step = 0.1,
+                events = { function(_, y) return y[0] end, direction = 1 }, jac = function()
+                    calls = calls + 1
+                    return np.array({ { 0, 1 }, { -1, 0 } }, F64)
+                end })
+            check.close(r.t_events[1]:totable(), { 10 - math.pi, 10 - 3 * math.pi }, 1e-5)
+            check.ok(calls > 0 and np.max(np.abs(np.diff(r.t))):item() < 0.1 + 1e-12)
+            local function last(p)
+                return np.integrate.solve_ivp(logistic, { 0, 2 }, np.array({ 0.3 }, F64), {
+                    method = "BDF", t_eval = { 2 }, args = { p }, rtol = 1e-9, atol = 1e-10 }).y:sum()
+            end
+            local function exact(p, o)
+                o.args = { p }
+                return np.integrate.odeint(turned, np.array({ 0.3 }, F64), { 0, 2 }, o)[-1]:sum()
+            end
+            local p = np.array(1.2, F64)
+            local slope = np.grad(function(q) return exact(q, {}) end)(p):item()
+            check.close(np.jacfwd(last)(p):item(), slope, 1e-5)
+            local function ending(t)
+                return np.integrate.solve_ivp(logistic, { 0, t }, np.array({ 0.3 }, F64), {
+                    method = "BDF", t_eval = t:reshape(1), args = { p }, rtol = 1e-9, atol = 1e-10 }).y[{ 0, 0 }]
+            end
+            local t = np.array(2, F64)
+            check.close(np.jacfwd(ending)(t):item(), logistic(t, ending(t), p):item(), 1e-6)
+            check.close(np.grad(function(q) return exact(q, { method = "BDF" }) end)(p):item(), slope, 1e-5)
+            r = np.integrate.solve_ivp(function(_, y) return y * y end, { 0, 2 }, np.ones({ 1 }, F64),
+                                       { method = "BDF" })
+            check.equal(r.status:item(), -1)
+            check.close(r.t[-1]:item(), 1, 2e-2)
+            r = np.integrate.solve_ivp(circle, { 0, 10 }, np.ones({ 2 }, F64), { method = "BDF", max_steps = 20 })
+            check.equal(r.status:item(), -2)
+            r = np.integrate.solve_ivp(function(_, y) return y * np.nan end, { 0, 1 }, np.ones(1), { method = "BDF" })
+            check.equal(r.status:item(), -1)
         end,
         ["np.integrate.solve_ivp: poles and NaN end with a status"] = function()
             local r = np.integrate.solve_ivp(function(_, y) return y * y end, { 0, 2 }, np.ones({ 1 }, F64))

@@ -73,7 +73,7 @@ return function(integrate)
     -- args, by the adjoint equation; what f reads from around it is constant. Forward mode: np.integrate.solve_ivp.
     -- Runs inside of np.jit and np.vmap.
     --- args: a table of further arguments of f, trees of arrays
-    --- method: "RK45", "RK23", "DOP853", "Radau" or "Rodas4", as np.integrate.solve_ivp has them
+    --- method: "RK45", "RK23", "DOP853", "Radau", "BDF" or "Rodas4", as np.integrate.solve_ivp has them
     --- rtol: the estimated error of a step may be rtol |y| + atol; from 100 times the rounding of the dtype up
     --- atol: as rtol says
     --- hmax: the longest step

@@ -33,8 +33,9 @@ end
 --- What a solver returns, but for t and y.
 local function result_of(how, front, status)
     local evaluations = front.calls + (how.first_step and 1 or 2)
+    local jacobians = front.memory and front.memory.jacobians or front.attempts
     return { status = status, success = np.greater_equal(status, 0), nfev = evaluations,
-             njev = how.method.implicit and front.attempts or np.zeros_like(front.attempts), nsteps = front.steps }
+             njev = how.method.implicit and jacobians or np.zeros_like(front.attempts), nsteps = front.steps }
 end
 
 --- The rows of trees in a list, which may be long, one behind the other.
@@ -116,7 +117,7 @@ local function ends_of(name, span)
             bad_argument(name, 2, "span", "two finite numbers", span[k])
         end
     end
-    if type(span[1]) == "number" and span[1] == span[2] then
+    if type(span[1]) == "number" and type(span[2]) == "number" and span[1] == span[2] then
         raise(name, "argument 2 (span): both ends are %.14g", span[1])
     end
     return span[1], span[2]
@@ -142,10 +143,11 @@ return function(integrate)
     --
     -- States at times of t_eval that were not reached are NaN. Without t_eval the function waits for each 128 steps;
     -- with t_eval it runs inside of np.jit and np.vmap, and has forward mode (np.jvp, np.jacfwd) by y0, the ends and
-    -- arguments. For reverse mode there is np.integrate.odeint. Lengths of steps are chosen as SciPy's, but for stiff
-    -- methods'.
-    --- method: "RK45" of order 5, "RK23" of 3, "DOP853" of 8; for stiff equations "Radau" of 5, "Rodas4" of 4
-    --- jac: for "Radau" and "Rodas4": a function of (t, y, args…), the derivatives of f by y, for a 1-d y0 of n
+    -- arguments. For reverse mode there is np.integrate.odeint. Lengths of steps are chosen as SciPy's, but for "Radau"
+    -- and "Rodas4".
+    --- method: "RK45" of order 5, "RK23" of 3, "DOP853" of 8; for stiff equations "Radau" of 5, "Rodas4" of
+    -- 4, "BDF" of 1 to 5
+    --- jac: for "Radau", "BDF" and "Rodas4": a function of (t, y, args…), the derivatives of f by y, for a 1-d y0 of n
     -- elements an array of (n, n); np.jacfwd of f without it
     --- t_eval: the times at which the solution is wanted, a 1-d array or a table, in order
     --- rtol: the estimated error of a step may be rtol |y| + atol; from 100 times the rounding of the dtype up

@@ -8,7 +8,7 @@
 --
 -- What is carried, a *front*: t, y, f the field there; h the length of the next attempt; rejected whether the last one
 -- was; from, base where the last step began, and terms, of the solution in between (steps.lua); attempts, steps,
--- and calls, of the field in these; status: 0, TOO_SMALL or TOO_MANY.
+-- and calls, of the field in these; status: 0, TOO_SMALL or TOO_MANY; memory: what else a method carries.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 
@@ -51,36 +51,57 @@ function march.start(how, field, t, y, finish)
     for k = 1, count do front.terms[k] = np.zeros_like(y) end
     local h = how.first_step or first_length(how, field, front, finish, march.direction(t, finish))
     front.h = np.stop_gradient(np.zeros_like(t) + h)
+    if how.method.memory then front.memory = how.method.memory(how, field, front, march.direction(t, finish)) end
     return front
 end
 
---- An attempt at a step towards `finish`, and not beyond.
-local function attempt(how, field, front, finish, forward)
-    local t, y = front.t, front.y
+--- Where an attempt from a front ends, towards `finish` and not beyond: the time t, and h from the front to t;
+-- `length`, the size of h, and whether the length is `altered`, not front.h, and is `enough`; whether t is `last`.
+local function reach(how, front, finish, forward)
+    local t = front.t
     local least = np.stop_gradient(np.abs(np.nextafter(t, forward * math.huge) - t)) * 10
     local length = np.where(front.rejected, front.h, np.clip(front.h, least, how.max_step))
     local enough = np.greater_equal(length, least)
     local new_t = t + length * forward
-    new_t = np.where(np.greater((new_t - finish) * forward, 0), finish, new_t)
-    local h = new_t - t
-    local new_y, new_f, wrong, terms, calls = how.method.step(field, t, y, front.f, h, how)
+    local last = np.greater((new_t - finish) * forward, 0)
+    new_t = np.where(last, finish, new_t)
+    length = np.where(last, np.abs(finish - t), length)
+    return { t = new_t, h = new_t - t, length = length, altered = np.not_equal(length, front.h), enough = enough,
+             last = last }
+end
+
+--- An attempt by a method with a `step` (steps.lua).
+local function by_step(how, field, front, to)
+    local y = front.y
+    local new_y, new_f, wrong, terms, calls = how.method.step(field, front.t, y, front.f, to.h, how)
     local scale = how.atol + np.maximum(np.abs(y), np.abs(new_y)) * how.rtol
     local size = np.stop_gradient(how.method.size and how.method.size(wrong, scale) or norm(wrong / scale))
-    local accepted = np.logical_and(np.less(size, 1), enough)
+    local accepted = np.logical_and(np.less(size, 1), to.enough)
     local exact = np.equal(size, 0)
     local factor = np.where(exact, MOST, np.where(exact, 1, size) ^ (-1 / (how.method.order + 1)) * SAFETY)
     local highest = np.where(front.rejected, 1, MOST)
     factor = np.where(accepted, np.minimum(factor, highest), np.where(np.greater(factor, LEAST), factor, LEAST))
+    return { y = new_y, f = new_f, accepted = accepted, factor = factor, terms = terms,
+             calls = calls or how.method.stages }
+end
+
+--- An attempt at a step towards `finish`.
+local function attempt(how, field, front, finish, forward)
+    local to = reach(how, front, finish, forward)
+    local made = (how.method.attempt or by_step)(how, field, front, to)
+    local accepted, attempts, list = made.accepted, front.attempts + 1, {}
     local function choose(new, old) return np.where(accepted, new, old) end
-    local attempts, list = front.attempts + 1, {}
-    for k, term in ipairs(terms) do list[k] = choose(term, front.terms[k]) end
-    local status = np.where(enough, np.where(np.greater_equal(attempts, how.max_steps), march.TOO_MANY, 0),
+    for k, term in ipairs(front.terms) do
+        list[k] = choose(core.is_array(made.terms) and made.terms[k - 1] or made.terms[k], term)
+    end
+    local status = np.where(to.enough, np.where(np.greater_equal(attempts, how.max_steps), march.TOO_MANY, 0),
                             march.TOO_SMALL)
-    return { t = choose(new_t, t), y = choose(new_y, y), f = choose(new_f, front.f), from = choose(t, front.from),
-             base = choose(y, front.base), terms = list, rejected = np.logical_not(accepted), attempts = attempts,
-             calls = front.calls + (calls or how.method.stages), h = np.stop_gradient(np.abs(h)) * factor,
-             steps = front.steps + accepted:astype("i32"),
-             status = np.where(np.logical_and(accepted, np.equal(new_t, finish)), 0, status):astype("i32") }
+    return { t = choose(to.t, front.t), y = choose(made.y, front.y), f = choose(made.f, front.f),
+             from = choose(front.t, front.from), base = choose(front.y, front.base), terms = list,
+             rejected = np.logical_not(accepted), attempts = attempts, calls = front.calls + made.calls,
+             h = np.stop_gradient(np.abs(to.h)) * made.factor, steps = front.steps + accepted:astype("i32"),
+             memory = made.memory,
+             status = np.where(np.logical_and(accepted, np.equal(to.t, finish)), 0, status):astype("i32") }
 end
 
 --- Whether a front is before the time `goal` and has not failed.

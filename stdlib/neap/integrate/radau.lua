@@ -1,14 +1,15 @@
 --- radau.lua: a step of the method "Radau" (steps.lua): local radau = require "neap.integrate.radau".
 --
 -- Radau IIA of order 5: three stages z, by which the solution differs from y, solve z = h A f(t + c h, y + z). Newton's
--- iteration solves them with the Jacobian at (t, y), from 0, until what it leaves is small beside the tolerance of the
--- step; where it does not, the estimate of the error is NaN, and the step is tried again with a smaller h. Source:
--- Hairer and Wanner, "Solving Ordinary Differential Equations II" (1996), section IV.8, and their code RADAU5, whose
--- estimate of the error this is. Unlike there, the three systems of n equations are one of 3 n.
+-- iteration (newton.lua) solves them with the Jacobian at (t, y), from 0, until what it leaves is small beside the
+-- tolerance of the step; where it does not, the estimate of the error is NaN, and the step is tried again with a
+-- smaller h. Source: Hairer and Wanner, "Solving Ordinary Differential Equations II" (1996), section IV.8, and their
+-- code RADAU5, whose estimate of the error this is. Unlike there, the three systems of n equations are one of 3 n.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
+local newton = require "neap.integrate.newton"
 
-local np, shape_of = core.np, core.shape_of
+local np, shape_of, norm = core.np, core.shape_of, newton.norm
 
 local ROOT = math.sqrt(6)
 local NODES = { (4 - ROOT) / 10, (4 + ROOT) / 10, 1 }
@@ -26,32 +27,6 @@ local BETWEEN = { -- of each power of s the factors of the stages
 }
 
 local MOST = 10 -- turns of Newton's iteration
-local RUNNING, SOLVED, FAILED = 0, 1, 2
-
---- The root mean square.
-local function norm(x) return np.sqrt(np.mean(x * x)) end
-
---- The stages, rows of an array of (3, n), that a turn improves by improved(z); how many turns it took, and whether
--- what is left is below `small`, in terms of `scale`; `rounding` counts as nothing.
-local function solved(improved, zero, scale, small, rounding)
-    local count = np.zeros({}, { dtype = "i32" })
-    local last = np.while_loop(function(s)
-        return np.logical_and(np.equal(s.status, RUNNING), np.less(s.count, MOST))
-    end, function(s)
-        local z = improved(s.z)
-        local size = np.stop_gradient(norm((z - s.z) / scale))
-        local rate = size / np.where(np.equal(s.size, 0), 1, s.size)
-        local left = size * rate / np.where(np.less(rate, 1), 1 - rate, 1)
-        local second = np.greater(s.count, 0)
-        local good = np.logical_and(second, np.logical_and(np.less(rate, 1), np.less(left, small)))
-        local bad = np.logical_or(np.logical_not(np.isfinite(size)),
-                                  np.logical_and(second, np.greater_equal(rate, 1)))
-        local status = np.where(np.logical_or(good, np.less_equal(size, rounding)), SOLVED,
-                                np.where(bad, FAILED, RUNNING))
-        return { z = z, size = size, count = s.count + 1, status = status:astype("i32") }
-    end, { z = zero, size = np.zeros_like(zero[0][0]), count = count, status = count + RUNNING })
-    return last.z, last.count, np.equal(last.status, SOLVED)
-end
 
 --- The sum of factors times the stages.
 local function combination(z, factors) return z[0] * factors[1] + z[1] * factors[2] + z[2] * factors[3] end
@@ -69,10 +44,10 @@ local function step(field, t, y, f, h, how)
         return z - shape.reshape(np.matmul(inverse, shape.reshape(left, { 3 * n })), { 3, n })
     end
     jit.off(improved)
-    local rounding = 10 * np.finfo(y.dtype).eps / how.rtol
-    local small = math.max(rounding, math.min(0.03, math.sqrt(how.rtol)))
+    local small, rounding = newton.small(how.rtol, y.dtype)
     local scale = how.atol + np.abs(y) * how.rtol
-    local z, count, good = solved(improved, np.zeros({ 3, n }, like), scale, small, rounding)
+    local z, count, good = newton.solve(improved, np.zeros({ 3, n }, like), scale,
+                                        { most = MOST, small = small, rounding = rounding })
     local matrix, change = np.eye(n, like) * (REAL / h) - jacobian, combination(z, ERRORS) / h
     local first = np.linalg.solve(matrix, f + change)
     local second = np.linalg.solve(matrix, field(t, y + first) + change)
@@ -88,7 +63,6 @@ local function size(wrong, scale)
     return np.where(np.less(first, 1), first, norm(wrong[2] / scale))
 end
 
-jit.off(solved)
 jit.off(step)
 
 return { order = 3, terms = 3, implicit = true, size = size, step = step }

@@ -36,9 +36,11 @@ jit.off(by_forward_mode)
 function settings.how(name, o, dtype, rtol, atol, jacobian)
     local method = methods[o.method == nil and "RK45" or o.method]
     if not method then
-        bad_argument(name, nil, "method", '"RK45", "RK23", "DOP853", "Radau" or "Rodas4"', o.method)
+        bad_argument(name, nil, "method", '"RK45", "RK23", "DOP853", "Radau", "BDF" or "Rodas4"', o.method)
     end
-    if jacobian and not method.implicit then raise(name, "option 'jac' is for the methods \"Radau\" and \"Rodas4\"") end
+    if jacobian and not method.implicit then
+        raise(name, "option 'jac' is for the methods \"Radau\", \"BDF\" and \"Rodas4\"")
+    end
     return {
         method = method, jacobian = jacobian or by_forward_mode,
         rtol = math.max(number(name, "rtol", o.rtol, rtol, 0), 100 * np.finfo(dtype).eps),

@@ -13,11 +13,18 @@
 --               terms p of the solution in between: y + p1 s + p2 s^2 + … at t + s h, 0 ≤ s ≤ 1; and how often it
 --               evaluated the field, where that depends. A sixth argument has rtol, atol, and jacobian(field, t, y)
 --
+-- In place of `step`, a method of several steps has
+--
+--     memory    from a front (march.lua), what fronts carry besides: a tree of arrays
+--     attempt   from a front, towards `to` (march.lua): the new y, f, terms (a list, or rows of an array) and memory;
+--               whether the step is `accepted`; calls of the field; the `factor` of the next length
+--
 -- y is 1-d, t and h are 0-d. Sources: "RK23" Bogacki and Shampine, "A 3(2) pair of Runge-Kutta formulas" (1989); "RK45"
 -- Dormand and Prince, "A family of embedded Runge-Kutta formulae" (1980), in between Shampine, "Some practical
--- Runge-Kutta formulas" (1986); "DOP853" and "Radau" see dop853.lua and radau.lua; "Rodas4" Hairer and Wanner,
--- "Solving Ordinary Differential Equations II" (1996), section IV.7 and their code RODAS.
+-- Runge-Kutta formulas" (1986); "DOP853", "Radau" and "BDF" see dop853.lua, radau.lua and bdf.lua; "Rodas4" Hairer and
+-- Wanner, "Solving Ordinary Differential Equations II" (1996), section IV.7 and their code RODAS.
 local core = require "neap.core"
+local bdf = require "neap.integrate.bdf"
 local dop853 = require "neap.integrate.dop853"
 local radau = require "neap.integrate.radau"
 
@@ -169,4 +176,4 @@ jit.off(add_stages)
 
 return { RK23 = RK23, RK45 = RK45,
          DOP853 = { order = 7, stages = 15, terms = 7, size = size_dop853, step = step_dop853 },
-         Radau = radau, Rodas4 = { order = 3, stages = 6, terms = 3, implicit = true, step = rosenbrock } }
+         Radau = radau, BDF = bdf, Rodas4 = { order = 3, stages = 6, terms = 3, implicit = true, step = rosenbrock } }
