@@ -263,6 +263,8 @@ typedef struct lazy_payload {
     void (*programs)(const neap_node *node, lazy_inner *out);
     /* Are these the attributes of one of its results, a node of a row with LAZY_OP_PART? */
     bool (*has_part)(const neap_node *node, int64_t nattrs, const int64_t *attrs);
+    /* Is it, or a node in its programs, batched by a rule that the caller of the batch has? NULL: it is not. */
+    bool (*has_batch_rules)(const neap_node *node);
 
     /* Printing. Writes what stands behind the name of the op; NULL: the attributes stand there. */
     int (*print)(const neap_node *node, struct lazy_text *to);

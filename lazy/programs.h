@@ -63,11 +63,36 @@ NEAP_API int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, co
 NEAP_API int neap_program_follow(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
 /* The number (from 1) of the name of an axis, for the rows over named axes. 0: memory. */
 NEAP_API int32_t neap_axis_name(neap_ctx *ctx, const char *name);
+/* A batching rule, for one call (NEAP_RULE_VMAP) or several alike: what it records for these batched operands. */
+typedef struct neap_batch_rule {
+    neap_program *callee;   /* what the call runs */
+    neap_program *program;  /* from the operands, then `lifted`, to the results */
+    const uint8_t *batched; /* by operand of the call, then by result */
+    int32_t nlifted;
+    const int32_t *lifted;
+} neap_batch_rule;
+typedef struct neap_batch {
+    int64_t size; /* examples */
+    int32_t nrules;
+    const neap_batch_rule *rules;
+} neap_batch;
 /* Records its ops for `size` examples at once. batched[k] != 0: input k holds the examples along a new axis 0, else all
  * share it; out_batched[k] says the same of the outputs. An unordered effect happens once for each example; an ordered
- * effect is an error. */
-NEAP_API int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n, const int32_t *inputs,
-                                const uint8_t *batched, int32_t *outputs, uint8_t *out_batched);
+ * effect is an error. Calls whose program has a number (neap_program_rule) need their rules. */
+NEAP_API int neap_program_batch(neap_ctx *ctx, neap_program *program, const neap_batch *how, int n,
+                                const int32_t *inputs, const uint8_t *batched, int32_t *outputs, uint8_t *out_batched);
+enum { NEAP_MOST_OPERANDS = 2047 };
+typedef struct neap_batch_wanted { /* a rule that a batch needs */
+    neap_program *callee;          /* OWNED by the caller; NULL: none */
+    int32_t number;                /* of the callee */
+    uint8_t batched[NEAP_MOST_OPERANDS];
+} neap_batch_wanted;
+/* Looks for a rule that such a batch needs and that is not among those given; *out says which. Records nothing. */
+NEAP_API int neap_program_batch_wants(neap_ctx *ctx, neap_program *program, const neap_batch *how,
+                                      const uint8_t *batched, neap_batch_wanted *out);
+/* The number, from 1 on, of a program whose calls are batched by a rule: no other living program has it. Negative: an
+ * error. */
+NEAP_API int neap_program_rule(neap_program *program);
 /* Names its inputs or, if outputs != 0, its outputs: n texts, copied, each of them once and without control
  * characters. */
 NEAP_API int neap_program_rename(neap_program *program, int outputs, int n, const char *const *names);
@@ -152,7 +177,8 @@ enum {
     NEAP_RULE_NONE, /* of a call: derived from its program, which reverse mode runs again */
     NEAP_RULE_VJP,  /* two more programs: one that also gives residuals, one from these and cotangents to cotangents */
     NEAP_RULE_JVP,  /* one more: from operands and tangents to results and tangents */
-    NEAP_RULE_USED  /* a derivative has used the rule: derived from the first program; others are left over */
+    NEAP_RULE_USED, /* a derivative has used the rule: derived from the first program; others are left over */
+    NEAP_RULE_VMAP  /* a rule for batches, which the caller of the batch has; for derivatives as one that is used */
 };
 typedef struct neap_control {
     int32_t op;                          /* LAZY_OP number of call, cond, while_loop or scan */

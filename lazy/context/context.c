@@ -116,6 +116,7 @@ void neap_ctx_free(neap_ctx *ctx) {
     graph_site_free_all(ctx);
     free(ctx->walk.stack.at);
     free(ctx->walk.order.at);
+    free(ctx->programs.unused_rules.at);
     free(ctx->plans.key.at);
     free(ctx->plans.made.at);
     free(ctx->plans.asked.at);

@@ -131,6 +131,8 @@ static int answer(neap_ctx *ctx, const neap_node *node, neap_node *const *in, co
     }
     for (int k = 0; k < node->nattrs && status == 0; k++)
         status = lazy_push(&a->attrs, k == 0 ? 0 : node->attrs[k] + (k - 1 == takes ? control->answers : 0));
+    if (status == 0 && control->shape.rule == NEAP_RULE_VMAP)
+        a->attrs.at[1] = NEAP_RULE_USED;
     return status;
 }
 

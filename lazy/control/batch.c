@@ -1,6 +1,6 @@
 /* control/batch.c: batching control flow: programs of one example become programs of many, and the node runs those.
  *
- *      call            the program, batched
+ *      call            the program, batched; or what the rule of its function records (batch_rule.c)
  *      cond            with one index for all: the branches, batched; with one for each example: all branches run, and
  *                      each example takes its own
  *      scan            the body, batched, on carries that are batched if the body makes them so: it takes some tries
@@ -37,24 +37,6 @@ static neap_node **nodes_new(int64_t n) {
     return nodes;
 }
 
-/* Placeholders of a trace for inputs first, … of a program, batched or not. BORROWED from the trace. */
-static int inputs_like(lazy_batching *g, int level, const neap_program *program, int64_t first, const bool *batched,
-                       neap_node **to) {
-    for (int64_t k = first; k < program->inputs.n; k++) {
-        const neap_node *like = program->inputs.at[k];
-        lazy_result aval = {.dtype = like->dtype, .ndim = (uint8_t)(like->ndim + batched[k]), .shape = {g->size}};
-        if (aval.ndim > NEAP_MAX_DIMS)
-            return neap_error(NEAP_E_SHAPE, "vmap: more than %d axes inside control flow", NEAP_MAX_DIMS);
-        memcpy(aval.shape + batched[k], like->shape, like->ndim * sizeof *like->shape);
-        const lazy_sharding *sharding = graph_sharding_of(like);
-        if (sharding && batched[k] && !(sharding = shard_sharding_stacked(sharding)))
-            return NEAP_E_MEMORY;
-        if (!(to[k] = graph_placeholder(g->ctx, level, &aval, like->flags & LAZY_WEAK, like->device, sharding)))
-            return NEAP_E_MEMORY;
-    }
-    return 0;
-}
-
 /* Records a program for the examples; its outputs are in the arena. */
 static int apply_batched(lazy_batching *g, neap_program *program, neap_node *const *in, const bool *batched,
                          neap_node **out, bool *out_batched) {
@@ -81,7 +63,7 @@ static neap_node *as_wanted(lazy_batching *g, neap_node *node, int want, bool *b
 static int record_wanted(lazy_batching *g, int level, neap_program *program, const bool *batched, const uint8_t *want,
                          neap_node **out, bool *out_batched) {
     neap_node **in = nodes_new(program->inputs.n);
-    int status = in ? inputs_like(g, level, program, 0, batched, in) : NEAP_E_MEMORY;
+    int status = in ? derive_batch_inputs(g->ctx, g->size, level, program, 0, batched, in) : NEAP_E_MEMORY;
     if (status == 0)
         status = apply_batched(g, program, in, batched, out, out_batched);
     for (int64_t k = 0; k < program->outputs.n && status == 0 && want; k++)
@@ -338,6 +320,8 @@ static int derive_results(flow *f, int p, int nresults, const bool *results) {
 }
 
 static int batch_call(flow *f) {
+    if (f->shape->rule == NEAP_RULE_VMAP)
+        f->attrs[0] = NEAP_RULE_USED; /* nobody has the rule: as if there were none */
     int n = f->control->nprograms, nresults = f->shape->results, own = f->g->node->nattrs - 1 - n;
     bool *results = flags_new(nresults);
     int status = results ? look_at_results(f, nresults, results) : NEAP_E_MEMORY;
@@ -375,8 +359,9 @@ static int add_branch(flow *f, int p, neap_node **in, neap_node **out, neap_node
     memcpy(in, g->in + 1, (size_t)main * sizeof *in);
     memcpy(in + main, g->in + f->shape->const_at[p], (size_t)f->shape->consts[p] * sizeof *in);
     flags_of(f, p);
-    int status = f->control->effects ? apply_guarded(f, p, takers_of(f, p), in, out)
-                                     : apply_batched(g, f->control->programs[p], in, f->flags[p], out, f->out[p]);
+    int status = f->control->effects || f->control->maps
+                     ? apply_guarded(f, p, takers_of(f, p), in, out)
+                     : apply_batched(g, f->control->programs[p], in, f->flags[p], out, f->out[p]);
     neap_node *here = BUILD2(greater_equal, g->in[0], NUMBER(p)); /* the last that is not above the index */
     for (int k = 0; k < n && status == 0; k++) {
         int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
@@ -493,16 +478,17 @@ static int record_body(flow *f, int level, neap_node **out) {
     neap_program *condition = f->control->programs[0], *body = f->control->programs[1];
     int n = f->shape->operands;
     neap_node **in = nodes_new(body->inputs.n), **of_condition = nodes_new(condition->inputs.n), *holds = NULL;
-    int status = in && of_condition ? inputs_like(g, level, body, 0, f->flags[1], in) : NEAP_E_MEMORY;
+    int status =
+        in && of_condition ? derive_batch_inputs(g->ctx, g->size, level, body, 0, f->flags[1], in) : NEAP_E_MEMORY;
     if (status == 0) {
         memcpy(of_condition, in, (size_t)n * sizeof *in);
-        status = inputs_like(g, level, condition, n, f->flags[0], of_condition);
+        status = derive_batch_inputs(g->ctx, g->size, level, condition, n, f->flags[0], of_condition);
     }
     if (status == 0)
         status = apply_batched(g, condition, of_condition, f->flags[0], &holds, f->out[0]);
     if (status == 0)
-        status = f->control->effects ? apply_guarded(f, 1, holds, in, out)
-                                     : apply_batched(g, body, in, f->flags[1], out, f->out[1]);
+        status = f->control->effects || f->control->maps ? apply_guarded(f, 1, holds, in, out)
+                                                         : apply_batched(g, body, in, f->flags[1], out, f->out[1]);
     for (int k = 0; k < n && status == 0; k++) {
         int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
         for (int a = 1; a < in[k]->ndim; a++)
@@ -583,7 +569,7 @@ static int batch_by(lazy_batching *g, int (*rule)(flow *f)) {
 }
 
 int control_call_batch(lazy_batching *g) {
-    return batch_by(g, batch_call);
+    return control_has_batch_rule(g) ? control_batch_by_rule(g) : batch_by(g, batch_call);
 }
 
 int control_cond_batch(lazy_batching *g) {

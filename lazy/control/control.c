@@ -17,6 +17,7 @@
 static int sum_up_programs(lazy_control *control) {
     int own = control_bodies(control);
     control->ruled = control_has_rule(&control->shape);
+    control->maps = control->shape.rule == NEAP_RULE_VMAP;
     for (int p = 0; p < control->nprograms; p++) {
         const neap_program *program = control->programs[p];
         for (int64_t e = 0; e < program->effects.n && p < own; e++)
@@ -27,6 +28,7 @@ static int sum_up_programs(lazy_control *control) {
             if (!control_is_control(node) || !(node->flags & LAZY_ABSTRACT))
                 continue;
             control->ruled |= p < own && control_of(node)->ruled;
+            control->maps |= control_of(node)->maps;
             control->asks |= p < own && control_of(node)->asks;
             if (control_of(node)->depth > control->depth)
                 control->depth = control_of(node)->depth;
@@ -204,10 +206,25 @@ static neap_node *record_control_node(neap_ctx *ctx, lazy_control *control, int3
     return node;
 }
 
+/* Does a derivative inside of the closed trace that a node belongs to depend on one of the inputs? An array on which
+ * those around the trace depend is captured. */
+static bool on_tape_of_trace(const neap_ctx *ctx, int nin, neap_node *const *in) {
+    uint32_t some = 0, inner = ~0u;
+    for (int k = 0; k < nin; k++)
+        some |= in[k]->levels;
+    for (int at = 0; at < ctx->levels.n; at++)
+        if (some >> at & 1 && ctx->levels.at[at].closed)
+            inner = ~0u << at;
+    return some & inner & ~(graph_trace_levels(ctx) | ctx->levels.walked);
+}
+
 static neap_node *record_checked(neap_ctx *ctx, lazy_control *control, int32_t site, const graph_call *call) {
     if (control->shape.kind->rules && control_call_check(ctx, control, call->nin, call->in))
         return NULL;
-    if ((control->ruled || control->asks) && !control->kept && control_on_tape(ctx, call->nin, call->in))
+    bool changes = (control->ruled || control->asks) && control_on_tape(ctx, call->nin, call->in);
+    if (control->shape.rule == NEAP_RULE_VMAP)
+        changes = on_tape_of_trace(ctx, call->nin, call->in);
+    if (changes && !control->kept)
         return control_record_ruled(ctx, control, LAZY_RULES_KEPT, site, call);
     return record_control_node(ctx, control, site, call);
 }
@@ -372,6 +389,10 @@ static bool has_part(const neap_node *node, int64_t nattrs, const int64_t *attrs
            memcmp(attrs + 3, result->shape, result->ndim * sizeof *result->shape) == 0;
 }
 
+static bool has_batch_rules(const neap_node *node) {
+    return control_of(node)->maps;
+}
+
 /* A node's first attribute is the pointer to its programs. */
 static bool is_default(const neap_node *node, int attr) {
     const lazy_control_kind *kind = graph_node_op(node)->control;
@@ -416,6 +437,7 @@ const lazy_payload control_payload = {
     .once = asks_for_itself,
     .programs = list_programs,
     .has_part = has_part,
+    .has_batch_rules = has_batch_rules,
     .is_default = is_default,
 };
 

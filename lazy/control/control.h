@@ -57,6 +57,7 @@ typedef struct lazy_control {
     struct lazy_derived *derived; /* what rules have made of the programs (control/derive.h) */
     bool ruled;  /* it has a rule for derivatives, or a node with one is in the programs that it runs */
     bool asks;   /* a callback with results is in these programs */
+    bool maps;   /* it has a rule for batches, or a node with one is in its programs */
     bool kept;   /* for a derivative: such rules give the results (rules.c), of its own, in its first program; and */
     int answers; /* so many of its last results are answers (answers.c) */
     bool joined; /* its inputs and results are the blocks of a node on a mesh, side by side */
@@ -167,6 +168,10 @@ int control_call_batch(lazy_batching *g);
 int control_cond_batch(lazy_batching *g);
 int control_while_batch(lazy_batching *g);
 int control_scan_batch(lazy_batching *g);
+
+/* control/batch_rule.c: is the call batched by a rule of its function? */
+bool control_has_batch_rule(const lazy_batching *g);
+int control_batch_by_rule(lazy_batching *g);
 
 /* control/check.c -------------------------------------------------------------------------------------------------- */
 /* "scan: WHAT", as an error. */

@@ -20,10 +20,11 @@ static int count_consts(lazy_control *control, int nattrs, const int64_t *attrs,
 }
 
 static int parse_call(lazy_control *control, int nattrs, const int64_t *attrs) {
-    static const int programs[] = {[NEAP_RULE_NONE] = 1, [NEAP_RULE_VJP] = 3, [NEAP_RULE_JVP] = 2};
+    static const int programs[] = {
+        [NEAP_RULE_NONE] = 1, [NEAP_RULE_VJP] = 3, [NEAP_RULE_JVP] = 2, [NEAP_RULE_VMAP] = 1};
     bool used = nattrs > 0 && attrs[0] == NEAP_RULE_USED;
     lazy_control_shape *shape = &control->shape;
-    if (nattrs != 3 + control->nprograms || attrs[0] < 0 || attrs[0] > NEAP_RULE_USED ||
+    if (nattrs != 3 + control->nprograms || attrs[0] < 0 || attrs[0] > NEAP_RULE_VMAP ||
         (!used && control->nprograms != programs[attrs[0]]) || attrs[1] < 0 || attrs[1] > shape->nin || attrs[2] < 0 ||
         attrs[2] > control->programs[0]->outputs.n)
         return control_refuse(control, "bad attributes");

@@ -292,6 +292,8 @@ int control_fix_shardings(neap_ctx *ctx, const lazy_control *control, const grap
         status = to[j] ? 0 : neap_error_code();
     }
     if (status == 0)
+        program_take_rule(s.programs[0], control->programs[0]);
+    if (status == 0)
         status = control_new(control->nprograms, s.programs, &fitted, out);
     if (status == 0 && (status = describe_shardings(&s, *out)) != 0)
         control_release(*out);

@@ -246,10 +246,20 @@ static neap_node *record_call(neap_ctx *ctx, lazy_control *control, bool keeps, 
     return node;
 }
 
-/* The node with programs in which rules are kept, or used. */
+/* The node with programs in which rules are kept, or used. A derivative is of what a call with a batching rule runs, so
+ * on a tape the rule is dropped. */
 static neap_node *record_with_rules(neap_ctx *ctx, lazy_control *control, bool keeps, int32_t site,
-                                    const graph_call *call) {
+                                    const graph_call *given) {
     int giver = control_giver(control->shape.kind);
+    int64_t few[3 + 1] = {0};
+    graph_call dropped = *given;
+    const graph_call *call = given;
+    if (keeps && control->shape.rule == NEAP_RULE_VMAP) {
+        memcpy(few, given->attrs, sizeof few);
+        few[0] = NEAP_RULE_USED;
+        dropped.attrs = few;
+        call = &dropped;
+    }
     neap_program **programs = keeps ? programs_kept(ctx, control) : control_programs_used(ctx, control);
     lazy_control_as as = {.site = site, .kept = keeps, .answers = control->answers};
     if (programs && keeps)

@@ -75,6 +75,7 @@ neap_node *control_record_replaced(neap_ctx *ctx, const neap_node *node, neap_no
     if (!(r.programs = calloc((size_t)n, sizeof(neap_program *))))
         neap_error(NEAP_E_MEMORY, "out of memory for a program");
     else if (replace_programs(&r, node, in) == 0) {
+        program_take_rule(r.programs[0], r.control->programs[0]);
         graph_call call = {
             .op = node->op, .nin = (int)r.in.n, .nattrs = (int)r.attrs.n, .in = r.in.at, .attrs = r.attrs.at};
         lazy_control_as as = {.site = node->site, .kept = r.control->kept, .answers = r.control->answers};

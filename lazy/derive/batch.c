@@ -5,11 +5,14 @@
  * depends on the program alone, and the result is made of ordinary ops: it may be differentiated, traced, and batched
  * again.
  *
+ * A call whose function has a rule of its own (np.custom_vmap) is batched by a program that the caller of the batch has
+ * traced: for which operands are batched, nobody knows before the walk comes there. So the caller asks first, again and
+ * again, which rule is missing (neap_program_batch_wants): then the walk happens in a trace that is dropped.
+ *
  * Effects stay in their order. An ordered effect is refused: its order is one of program points, and says nothing about
  * the examples. An unordered one that reads something batched happens once for each example, in their order; inside a
  * branch or a loop that some examples take and others do not, for those that do (the guard).
  */
-#include <math.h>
 #include <string.h>
 
 #include "lazy/derive/batch.h"
@@ -105,6 +108,59 @@ int derive_batch_part(lazy_batching *g, int k) {
     return 0;
 }
 
+int derive_batch_inputs(neap_ctx *ctx, int64_t size, int level, const neap_program *program, int64_t first,
+                        const bool *batched, neap_node **to) {
+    for (int64_t k = first; k < program->inputs.n; k++) {
+        const neap_node *like = program->inputs.at[k];
+        lazy_result aval = {.dtype = like->dtype, .ndim = (uint8_t)(like->ndim + batched[k]), .shape = {size}};
+        if (aval.ndim > NEAP_MAX_DIMS)
+            return neap_error(NEAP_E_SHAPE, "vmap: more than %d axes inside control flow", NEAP_MAX_DIMS);
+        memcpy(aval.shape + batched[k], like->shape, like->ndim * sizeof *like->shape);
+        const lazy_sharding *sharding = graph_sharding_of(like);
+        if (sharding && batched[k] && !(sharding = shard_sharding_stacked(sharding)))
+            return NEAP_E_MEMORY;
+        if (!(to[k] = graph_placeholder(ctx, level, &aval, like->flags & LAZY_WEAK, like->device, sharding)))
+            return NEAP_E_MEMORY;
+    }
+    return 0;
+}
+
+/* ---- Rules of functions ------------------------------------------------------------------------------------------ */
+_Static_assert((int)NEAP_MOST_OPERANDS >= (int)LAZY_MAX_CONTROL_INPUTS, "the operands of a call have room");
+
+static bool rule_fits(const neap_batch_rule *rule, int n, const bool *batched) {
+    if (rule->program->inputs.n != n + rule->nlifted)
+        return false;
+    for (int k = 0; k < n; k++)
+        if ((rule->batched[k] != 0) != batched[k])
+            return false;
+    return true;
+}
+
+bool derive_batch_has_rule(const lazy_batching *g, neap_program *callee) {
+    const neap_batch *how = g->ctx->batch.how;
+    bool has = how && program_ruled(callee)->rule;
+    for (int32_t k = 0; how && k < how->nrules; k++)
+        has |= how->rules[k].callee == program_ruled(callee);
+    return has;
+}
+
+const neap_batch_rule *derive_batch_rule(lazy_batching *g, neap_program *callee, int n, const bool *batched) {
+    const lazy_batch_state *state = &g->ctx->batch;
+    callee = program_ruled(callee);
+    for (int32_t k = 0; k < state->how->nrules; k++)
+        if (state->how->rules[k].callee == callee && rule_fits(&state->how->rules[k], n, batched))
+            return &state->how->rules[k];
+    if (state->wanted && !state->wanted->callee) {
+        state->wanted->callee = program_retain(callee);
+        state->wanted->number = callee->rule;
+        for (int k = 0; k < n; k++)
+            state->wanted->batched[k] = batched[k];
+    }
+    neap_error(NEAP_E_ARGUMENT, "vmap: the rule of a function was not given");
+    return NULL;
+}
+
 /* ---- Rules that rows share --------------------------------------------------------------------------------------- */
 /* All maps: ranks are aligned, what is not batched broadcasts. */
 static int batch_map(lazy_batching *g) {
@@ -153,16 +209,27 @@ static int refuse_ordered(const char *what, const char *site) {
         what, site && *site ? site : "an unknown line");
 }
 
-/* Before anything is recorded: are there effects that have no batch? */
-static int check_effects(const neap_program *program) {
-    for (int64_t e = 0; e < program->effects.n; e++) {
-        const lazy_effect *effect = program->effects.at[e];
-        const neap_node *node = effect->node;
-        if (effect_bits(effect) & LAZY_EFFECTS_ORDERED || (node && graph_is_exchange(node)))
-            return refuse_ordered(node ? graph_node_op(node)->name : neap_effect_name(effect->how.kind),
-                                  effect_site(program->ctx, effect));
-    }
+static int check_effect(const neap_program *program, const lazy_effect *effect) {
+    const neap_node *node = effect->node;
+    if (effect_bits(effect) & LAZY_EFFECTS_ORDERED || (node && graph_is_exchange(node)))
+        return refuse_ordered(node ? graph_node_op(node)->name : neap_effect_name(effect->how.kind),
+                              effect_site(program->ctx, effect));
     return 0;
+}
+
+bool derive_has_batch_rules(const neap_node *node) {
+    const lazy_payload *payload = node->flags & LAZY_ABSTRACT ? graph_node_op(node)->payload : NULL;
+    return payload && payload->has_batch_rules && payload->has_batch_rules(node);
+}
+
+/* Before anything is recorded: are there effects that have no batch? Those of a function with a rule are seen later:
+ * the rule's take their place. */
+static int check_effects(const neap_program *program) {
+    int status = 0;
+    for (int64_t e = 0; e < program->effects.n && status == 0; e++)
+        if (!program->effects.at[e]->node || !derive_has_batch_rules(program->effects.at[e]->node))
+            status = check_effect(program, program->effects.at[e]);
+    return status;
 }
 
 /* A print for one example; `nodes` gets what it shows. */
@@ -270,6 +337,8 @@ static int batch_node(batching *w, int64_t k, const int32_t *links) {
         any |= g.batched[a] = w->batched[links[a]];
     }
     int status = effect ? batch_prints(w) : 0;
+    if (status == 0 && effect && !any)
+        status = check_effect(w->program, w->program->effects.at[w->next_effect]);
     if (status == 0 && any)
         status = run_rule(&g);
     if (status)
@@ -371,111 +440,4 @@ int derive_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, con
         effect_cut(ctx, trace, recorded);
     walk_end(&w);
     return status ? program_fail_for_good(status, !trace && w.next_effect > 0) : 0;
-}
-
-/* ---- Public ------------------------------------------------------------------------------------------------------ */
-/* Does a node fit input k as a batch: the examples, then the input's own axes? */
-static int check_batched(const neap_program *program, int k, const neap_node *node, int64_t size) {
-    const neap_node *want = program->inputs.at[k];
-    char left[256], right[256];
-    if (want->flags & LAZY_WEAK)
-        return neap_error(NEAP_E_ARGUMENT, "vmap: input %d is a number, which cannot be batched", k + 1);
-    bool fits = node->ndim == want->ndim + 1 && node->shape[0] == size && node->dtype == want->dtype &&
-                node->device == want->device &&
-                memcmp(node->shape + 1, want->shape, want->ndim * sizeof *want->shape) == 0;
-    return fits ? 0
-                : neap_error(NEAP_E_SHAPE, "vmap: input %d: expected %lld examples of %s %s, got %s %s", k + 1,
-                             (long long)size, neap_dtype_name(want->dtype),
-                             graph_shape_text(want->ndim, want->shape, left, sizeof left), neap_dtype_name(node->dtype),
-                             graph_shape_text(node->ndim, node->shape, right, sizeof right));
-}
-
-static int find_inputs(neap_ctx *ctx, const neap_program *program, int64_t size, int n, const int32_t *ids,
-                       const bool *batched, neap_node **nodes) {
-    if (n != program->inputs.n)
-        return neap_error(NEAP_E_ARGUMENT, "vmap: expected %lld inputs, got %d", (long long)program->inputs.n, n);
-    if (size < 0)
-        return neap_error(NEAP_E_ARGUMENT, "vmap: expected a size of at least 0, got %lld", (long long)size);
-    for (int k = 0; k < n; k++) {
-        if (!(nodes[k] = graph_lookup_any(ctx, ids[k])))
-            return neap_error_code();
-        int status =
-            batched[k] ? check_batched(program, k, nodes[k], size) : program_check(program, k, nodes[k], false);
-        if (status)
-            return status;
-    }
-    return 0;
-}
-
-static int batch_ids(neap_ctx *ctx, neap_program *program, int64_t size, int n, const int32_t *ids,
-                     const uint8_t *batched, int32_t *outputs, uint8_t *out_batched) {
-    size_t nout = (size_t)program->outputs.n, nin = n > 0 ? (size_t)n : 0;
-    neap_node **inputs = malloc((nin + nout) * sizeof *inputs + 1), **nodes = inputs + nin;
-    bool *flags = calloc(nin + nout + 1, sizeof *flags);
-    int status = inputs && flags ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a batch");
-    for (size_t k = 0; k < nin && status == 0; k++)
-        flags[k] = batched[k];
-    if (status == 0)
-        status = find_inputs(ctx, program, size, n, ids, flags, inputs);
-    if (status == 0)
-        status = derive_program_batch(ctx, program, size, NULL, inputs, flags, nodes, flags + nin);
-    if (status == 0)
-        status = program_fail_for_good(graph_publish_all(ctx, (int)nout, nodes, outputs), program->effects.n > 0);
-    for (size_t k = 0; k < nout && status == 0; k++)
-        out_batched[k] = flags[nin + k];
-    free(inputs);
-    free(flags);
-    return status ? status : graph_safepoint(ctx);
-}
-
-/* Its note has as integers which operands are batched, and behind them which results are. */
-static int play_batch(neap_ctx *ctx, graph_note *note) {
-    bool size = note->number >= 0 && note->number <= 9007199254740992.0 && note->number == floor(note->number);
-    if (!size || note->nints != note->nin + note->nout || note->nout != note->programs[0]->outputs.n)
-        return neap_error(NEAP_E_ARGUMENT, "vmap: %d results of %.17g examples", note->nout, note->number);
-    uint8_t *flags = malloc((size_t)note->nin + (size_t)note->nout + 1), *out = flags + note->nin;
-    if (!flags)
-        return neap_error(NEAP_E_MEMORY, "out of memory for a batch");
-    for (int k = 0; k < note->nin; k++)
-        flags[k] = note->ints[k] != 0;
-    int status = batch_ids(ctx, note->programs[0], (int64_t)note->number, note->nin, note->in, flags, note->out, out);
-    for (int k = 0; k < note->nout && status >= 0; k++)
-        if (out[k] != (note->ints[note->nin + k] != 0))
-            status = neap_error(NEAP_E_SHAPE, "vmap: result %d is batched for some sizes only", k + 1);
-    free(flags);
-    return status;
-}
-const graph_note_kind derive_note_batch = {
-    .name = "batch",
-    .play = play_batch,
-    .shapes = GRAPH_NOTE_OUTPUTS,
-    .form = {.ints = "n*", .nin = GRAPH_NOTE_ANY, .nout = GRAPH_NOTE_ANY, .nprograms = 1}};
-
-int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n, const int32_t *ids,
-                       const uint8_t *batched, int32_t *outputs, uint8_t *out_batched) {
-    int status = batch_ids(ctx, program, size, n, ids, batched, outputs, out_batched);
-    if (!ctx->transcript)
-        return status;
-    int nout = (int)program->outputs.n;
-    int64_t *ints = calloc((size_t)(n + nout) + 1, sizeof *ints);
-    if (!ints)
-        return graph_unnoted(ctx, status);
-    for (int k = 0; k < n; k++)
-        ints[k] = batched[k];
-    for (int k = 0; k < nout && status >= 0; k++)
-        ints[n + k] = out_batched[k];
-    status = graph_noted(ctx, status,
-                         &(graph_note){.kind = &derive_note_batch,
-                                       .level = -1,
-                                       .number = (double)size,
-                                       .nin = n,
-                                       .in = ids,
-                                       .nout = nout,
-                                       .out = outputs,
-                                       .nints = n + nout,
-                                       .ints = ints,
-                                       .nprograms = 1,
-                                       .programs = &program});
-    free(ints);
-    return status;
 }

@@ -58,6 +58,16 @@ neap_node *derive_batch_broadcast(lazy_batching *g, neap_node *node);
 neap_node *derive_batch_align(lazy_batching *g, int k, int ndim);
 /* A node with its axis `from` moved to place `to`. */
 neap_node *derive_batch_move(lazy_batching *g, neap_node *node, int from, int to);
+/* Placeholders of a trace for inputs first, … of a program, batched or not. BORROWED from the trace. */
+int derive_batch_inputs(neap_ctx *ctx, int64_t size, int level, const neap_program *program, int64_t first,
+                        const bool *batched, neap_node **to);
+/* The rule that the caller of the batch has given for a call of a program whose n operands are batched so. NULL: error,
+ * and the caller gets to know that the batch needs the rule. BORROWED. */
+const neap_batch_rule *derive_batch_rule(lazy_batching *g, neap_program *callee, int n, const bool *batched);
+/* Has the caller such a rule, for whatever operands? */
+bool derive_batch_has_rule(const lazy_batching *g, neap_program *callee);
+/* Is a node of a program, or one in the programs that it runs, batched by such a rule? */
+bool derive_has_batch_rules(const neap_node *node);
 /* One example of a batched node; BORROWED from the arena. */
 neap_node *derive_batch_example(neap_ctx *ctx, neap_node *node, int64_t example);
 /* Of a node with several results, that parts are taken from: gives the next of them; the rule has no `out` then. */

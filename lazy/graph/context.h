@@ -189,7 +189,15 @@ typedef struct lazy_programs {
     int64_t jit_bytes, jit_limit;
     struct jit_entry *jit_newest, *jit_oldest; /* by their last call, linked */
     _Atomic int64_t donations;                 /* runs under way of programs that were given arrays */
+    int32_t rules;                             /* numbers for batching rules that were given out, */
+    LAZY_VECTOR(int32_t) unused_rules;         /* and those that no program has any more */
 } lazy_programs;
+
+/* derive/batch.c: the batch that is being made; NULL: none, or nobody asks */
+typedef struct lazy_batch_state {
+    const struct neap_batch *how;
+    struct neap_batch_wanted *wanted;
+} lazy_batch_state;
 
 /* plan/region.c; what follows the serial number is scratch of a flush (plan/run.c) */
 struct lazy_plan;
@@ -260,6 +268,7 @@ struct neap_ctx {
     lazy_quick quick;
     lazy_callbacks callbacks;
     lazy_programs programs;
+    lazy_batch_state batch;
     lazy_plans plans;
     lazy_mesh_state mesh;
     neap_transcript *transcript; /* the open one (sizes/transcript.c); NULL: none is */

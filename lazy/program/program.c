@@ -600,6 +600,21 @@ static void empty(neap_program *program) {
     program->plan = NULL;
     program_lowered_free(program->lowered);
     program->lowered = NULL;
+    if (program->rule)
+        (void)lazy_push(&ctx->programs.unused_rules, program->rule); /* else nobody has this number again */
+    program->rule = 0;
+    neap_program_free(program->ruled);
+    program->ruled = NULL;
+}
+
+int neap_program_rule(neap_program *program) {
+    neap_ctx *ctx = program->ctx;
+    if (!ctx)
+        return neap_error(NEAP_E_STATE, "the program's context has ended");
+    if (!program->rule)
+        program->rule = ctx->programs.unused_rules.n ? ctx->programs.unused_rules.at[--ctx->programs.unused_rules.n]
+                                                     : ++ctx->programs.rules;
+    return program->rule;
 }
 
 void neap_program_free(neap_program *program) {

@@ -43,6 +43,8 @@ struct neap_program {
     bool meshed;           /* some of its values lie on a mesh: it has no plan itself */
     lazy_keeping *keeping; /* what it has computed of kept inputs; NULL: none are kept, or nothing can be */
     struct lazy_lowered *lowered; /* what is run for a meshed program (lower.h); NULL until somebody needs it */
+    int32_t rule;                 /* the number of its batching rule; 0: it has none */
+    neap_program *ruled;          /* that one has the rule, from which this one was made; NULL: itself. One reference */
     uint64_t runs;                /* of its plan, which others may share */
     uint32_t walk;                /* the last walk over programs inside each other that met it (ctx->walk.programs) */
     int32_t place;                /* what that walk remembers of it, so that it looks into each program only once */
@@ -52,6 +54,16 @@ struct neap_program {
 static inline neap_program *program_retain(neap_program *program) {
     program->refs++;
     return program;
+}
+
+/* The program whose batching rule is that of this one. BORROWED */
+static inline neap_program *program_ruled(neap_program *program) {
+    return program->ruled ? program->ruled : program;
+}
+/* `made` was made of another program, which it stands for: it has the same batching rule. */
+static inline void program_take_rule(neap_program *made, neap_program *from) {
+    if (made != from && !made->ruled && program_ruled(from)->rule)
+        made->ruled = program_retain(program_ruled(from));
 }
 
 /* Makes the plan, the region and root_slots, if they are not there; for a meshed program, those of its lowered one. */

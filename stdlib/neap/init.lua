@@ -112,6 +112,7 @@ for module, names in pairs {
     ["transforms.jacobian"] = "jacobian jacfwd jacrev hessian",
     ["transforms.custom_linear_solve"] = "custom_linear_solve",
     ["transforms.custom_root"] = "custom_root",
+    ["transforms.custom_vmap"] = "custom_vmap",
     ["transforms.custom"] = "checkpoint optimization_barrier custom_vjp custom_jvp",
     ["transforms.policies"] = "checkpoint_name",
     ["transforms.control"] = "cond switch while_loop fori_loop scan",

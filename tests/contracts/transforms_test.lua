@@ -266,6 +266,34 @@ transform("np.vmap", {
         .. "in_axes=o.get('in_axes', 0), out_axes=o.get('out_axes', 0), axis_name='i')(x, y)",
 })
 
+--- The rule is another function, so that each result tells which of both was taken.
+local function with_rule(custom_vmap)
+    return custom_vmap(function(a, b) return a * b, np.sin(b) end):def_vmap(function(n, batched, a, b)
+        return a * b + (batched[2] and n or 0.5), np.cos(b), true, batched[2]
+    end)
+end
+local WITH_RULE = "(lambda g: (g.def_vmap(lambda n, batched, a, b: ((a * b + (n if batched[1] else 0.5), jnp.cos(b)), "
+    .. "(True, batched[1]))), g)[1])(jax.custom_batching.custom_vmap(lambda a, b: (a * b, jnp.sin(b))))"
+local BATCHES = "(lambda g: [*jax.vmap(g)(x, y), *jax.vmap(lambda a: g(a, jnp.asarray(y)[0]), out_axes=(0, None))("
+    .. "jnp.asarray(x)), jax.vmap(lambda a: jax.lax.scan(lambda c, b: (g(c, a)[0], None), jnp.asarray(y)[0], "
+    .. "jnp.zeros(2))[0])(jnp.asarray(x))])(" .. WITH_RULE .. ")"
+
+transform("np.custom_vmap", {
+    shapes = { { { 3, 2 }, { 3, 2 } }, { { 2 }, { 2 } }, { { 1, 2, 2 }, { 1, 2, 2 } } },
+    call = function(custom_vmap, _, x, y)
+        local g = with_rule(custom_vmap)
+        local p, q = np.vmap(g)(x, y)
+        local r, s = np.vmap(function(a) return g(a, y[0]) end, { out_axes = { 0, false } })(x)
+        local t = np.vmap(function(a)
+            return (np.scan(function(c) return (g(c, a)), nil end, y[0], np.zeros { 2 }))
+        end)(x)
+        return p, q, r, s, t
+    end,
+    oracle = BATCHES, derivative = BATCHES,
+    points = { { { { 1.5, 2 }, { -1, 0.5 } }, { { 0.5, -1 }, { 2, 0.25 } } } },
+    without = { refusals = "tests/stdlib/custom_vmap_test.lua has rules that do not fit" },
+})
+
 transform("np.pure_callback", {
     shapes = { { { 3, 2 }, { 3, 2 } }, { { 2 }, { 2 } }, { { 1, 2, 2 }, { 1, 2, 2 } } }, gives = "same",
     options = { {}, { vmap_method = "sequential" }, { vmap_method = "expand_dims" },
@@ -378,6 +406,7 @@ transform("np.jit", {
 })
 
 elsewhere("f.defvjp f.defjvp", "tests/stdlib/custom_test.lua", "rules, which np.custom_vjp and np.custom_jvp call")
+elsewhere("f.def_vmap", "tests/stdlib/custom_vmap_test.lua", "the rule of a function, which np.custom_vmap calls")
 elsewhere("np.checkpoint_name", "tests/stdlib/policies_test.lua", "names of values that np.checkpoint keeps")
 elsewhere("np.jit_cache np.clear_caches", "tests/stdlib/jit_test.lua", "they tell of recordings, and drop them")
 elsewhere("np.trace program.text program.inputs program.outputs program.dot program.svg",

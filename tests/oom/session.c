@@ -272,7 +272,9 @@ static void batch_program(session *s, neap_program *program, int32_t examples, d
     int status = neap_program_captured(program, 3, in + 1);
     if (!ended(s, status < 0 ? status : NEAP_OK))
         return;
-    out = kept(s, neap_program_batch(s->ctx, program, 2, 1 + captured, in, batched, &out, &out_batched), &out);
+    out = kept(
+        s, neap_program_batch(s->ctx, program, &(neap_batch){.size = 2}, 1 + captured, in, batched, &out, &out_batched),
+        &out);
     expect(s, op(s, LAZY_OP_sum, 1, &out, 2, (int64_t[]){1, 0}), expected);
 }
 

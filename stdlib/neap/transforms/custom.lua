@@ -410,4 +410,4 @@ for _, f in ipairs { split, np.optimization_barrier, push_call, call_custom, new
     jit.off(f)
 end
 
-return { split = split }
+return { split = split, forms_of = forms_of, push_call = push_call }

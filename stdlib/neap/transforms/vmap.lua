@@ -162,6 +162,19 @@ end
 
 -- ---- vmap -----------------------------------------------------------------------------------------------------------
 
+local wanted = ffi.new "neap_batch_wanted"
+
+--- { how = what tells the core how to batch a program, and what must live as long as that }: functions with rules of
+-- their own (np.custom_vmap) have these traced for what is batched.
+local function rules_of(program, size, flags)
+    local how = ffi.new "neap_batch"
+    how.size = type(size) == "number" and size or size.now
+    core.call("vmap", function() return C.neap_program_batch_wants(ctx, program, how, flags, wanted) end)
+    if wanted.callee == nil then return { how = how } end
+    C.neap_program_free(wanted.callee)
+    return require("neap.transforms.custom_vmap").of(program, size, flags)
+end
+
 --- Records a traced program for all examples: `arrays` are its inputs, of which the first nbatched are batched.
 -- Returns its outputs, and which of them are batched.
 local function batch(program, size, arrays, nbatched, noutputs)
@@ -169,9 +182,10 @@ local function batch(program, size, arrays, nbatched, noutputs)
     local flags, ids = ffi.new("uint8_t[?]", n + 1), ids_of(arrays, n)
     local out, out_flags = ffi.new("int32_t[?]", noutputs + 1), ffi.new("uint8_t[?]", noutputs + 1)
     for k = 1, nbatched do flags[k - 1] = 1 end
+    local made = rules_of(program, size, flags)
     local outputs = core.call_ids("vmap", out, noutputs, function()
-        local now = core.put(C.NEAP_SIZE_NUMBER, size)
-        return C.neap_program_batch(ctx, program, now, n, ids, flags, out, out_flags)
+        core.put(C.NEAP_SIZE_NUMBER, size)
+        return C.neap_program_batch(ctx, program, made.how, n, ids, flags, out, out_flags)
     end)
     return outputs, out_flags
 end
