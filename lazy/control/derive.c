@@ -122,8 +122,20 @@ static int apply_again(neap_ctx *ctx, neap_program *program, int (*apply)(lazy_m
     return control_maker_end(&m, status, made);
 }
 
+/* Does a call with a rule ask? Only a kept one hands out its answers. */
+static bool has_asking_rules(const neap_program *program) {
+    bool some = false;
+    for (int64_t k = 0; k < program->nodes.n && !some; k++) {
+        const neap_node *node = program->nodes.at[k];
+        const lazy_control *control = control_is_control(node) && node->flags & LAZY_ABSTRACT ? control_of(node) : NULL;
+        some = control && control->ruled && control->asks;
+    }
+    return some;
+}
+
 static int apply_asking(lazy_maker *m) {
-    return control_maker_apply_as(m, LAZY_RULES_AS_THEY_ARE, true);
+    int rules = has_asking_rules(m->program) ? LAZY_RULES_KEPT : LAZY_RULES_AS_THEY_ARE;
+    return control_maker_apply_as(m, rules, true);
 }
 
 int control_program_asking(neap_ctx *ctx, neap_program *program, neap_program **made) {

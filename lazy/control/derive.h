@@ -51,7 +51,7 @@ int control_maker_given(lazy_maker *m, int k, neap_node *placeholder, bool taped
 int control_maker_apply(lazy_maker *m, const lazy_answers *given);
 /* Applies it with its effects, and rules as LAZY_RULES_… says. `takes`: takes its answers. */
 int control_maker_apply_as(lazy_maker *m, int rules, bool takes);
-/* The program with its answers as outputs behind the others, rules as they are. */
+/* The program with its answers as outputs behind the others; rules as they are, but kept if they ask. */
 int control_program_asking(neap_ctx *ctx, neap_program *program, neap_program **made);
 /* Ends the trace, whatever became of it, with a status; *made gets the program of `results`. */
 int control_maker_end(lazy_maker *m, int status, neap_program **made);

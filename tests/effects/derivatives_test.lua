@@ -123,5 +123,26 @@ check.test("a rule for forward mode with effects, in reverse mode", function()
     check.raises(function() np.grad(mixed)(np.array(2)) end, "must compute its results apart from the tangents")
 end)
 
+check.test("a rule for forward mode that calls functions with rules which ask", function()
+    local f, g
+    f = np.custom_jvp(function(x) return double(np.stop_gradient(x)) * x end)
+    f:defjvp(function(at, along) return f(at[1]), double(np.stop_gradient(at[1] + 1)) * along[1] end)
+    g = np.custom_jvp(function(x) return f(x) end)
+    g:defjvp(function(at, along)
+        local y = f(at[1])
+        return y, y * double(np.stop_gradient(at[1])) * along[1]
+    end)
+    local function twice(h)
+        return function(x) return (np.scan(function(c) return h(c), nil end, x, np.zeros(2))) end
+    end
+    check.equal(counted(np.grad(f), 2)[1], 6)
+    check.equal(counted(np.jit(np.grad(f)), 2)[1], 6)
+    check.equal(counted(function(x) return (select(2, np.jvp(f, { x }, { np.ones {} }))) end, 2)[1], 6)
+    check.equal(counted(np.grad(np.grad(f)), 2)[1], 0)
+    check.equal(counted(np.grad(twice(f)), 2)[1], 6 * 18)
+    check.equal(counted(np.grad(g), 2)[1], 8 * 4)
+    check.equal(counted(np.grad(twice(g)), 2)[1], 32 * (128 * 16))
+end)
+
 process.cleanup()
 check.done()
