@@ -26,7 +26,7 @@ typedef struct session {
     neap_program *program;
     int status;    /* of the first call that failed; later ones are not made */
     int unordered; /* what prints and callbacks are */
-    int32_t ids[128];
+    int32_t ids[160];
     int nids;
 } session;
 
@@ -302,6 +302,64 @@ static void batch(session *s) {
     neap_program_free(program);
 }
 
+/* A program that multiplies its input, of that many axes of 2. */
+static neap_program *times(session *s, int ndim, double factor) {
+    int level = -1;
+    int32_t in = 0, out = 0;
+    neap_program *program = NULL;
+    if (s->status || !ended(s, neap_trace_begin(s->ctx, 1, &level)))
+        return NULL;
+    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, -1, 0, ndim, (int64_t[]){2, 2, 2}, &in), &in);
+    out = scaled(s, in, factor);
+    if (s->status == 0)
+        ended(s, neap_trace_end(s->ctx, level, 1, &out, &program));
+    neap_level_end(s->ctx, level);
+    return program;
+}
+
+/* A program that calls `callee`, whose batches are made by a rule. */
+static neap_program *calling(session *s, neap_program *callee) {
+    int level = -1;
+    int32_t in = 0, out = 0;
+    neap_program *program = NULL;
+    neap_control how = {.op = LAZY_OP_call,
+                        .nprograms = 1,
+                        .nattrs = 4,
+                        .nresults = 1,
+                        .programs = &callee,
+                        .attrs = (int64_t[]){NEAP_RULE_VMAP, 1, 1, 0}};
+    if (s->status || !ended(s, neap_trace_begin(s->ctx, 1, &level)))
+        return NULL;
+    CHECK(neap_program_rule(callee) > 0);
+    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, -1, 0, 2, (int64_t[]){2, 2}, &in), &in);
+    if (s->status == 0)
+        out = kept(s, neap_control_push(s->ctx, &how, 1, &in, &out), &out);
+    if (s->status == 0)
+        ended(s, neap_trace_end(s->ctx, level, 1, &out, &program));
+    neap_level_end(s->ctx, level);
+    return program;
+}
+
+/* A batch that needs a rule: asks for it, and gives it. */
+static void batch_by_rule(session *s) {
+    int32_t x = square(s), examples = op(s, LAZY_OP_broadcast_to, 1, &x, 3, (int64_t[]){2, 2, 2}), out = 0;
+    neap_program *callee = times(s, 2, 2), *made = times(s, 3, 3), *program = calling(s, callee);
+    uint8_t batched[] = {1, 1}, out_batched = 0;
+    neap_batch_rule rule = {.callee = callee, .program = made, .batched = batched};
+    neap_batch how = {.size = 2, .rules = &rule};
+    neap_batch_wanted wanted = {0};
+    if (s->status == 0 && ended(s, neap_program_batch_wants(s->ctx, program, &how, batched, &wanted)))
+        CHECK(wanted.callee == callee && wanted.number > 0 && wanted.batched[0]);
+    neap_program_free(wanted.callee);
+    how.nrules = 1;
+    if (s->status == 0)
+        out = kept(s, neap_program_batch(s->ctx, program, &how, 1, &examples, batched, &out, &out_batched), &out);
+    expect(s, op(s, LAZY_OP_sum, 1, &out, 2, (int64_t[]){7, 0}), 2 * 3 * 10);
+    neap_program_free(program);
+    neap_program_free(made);
+    neap_program_free(callee);
+}
+
 /* An array on a mesh, or laid out otherwise. */
 static int32_t laid_out(session *s, int32_t x, int32_t sharding) {
     int32_t id = 0;
@@ -410,6 +468,7 @@ static int run_session(void) {
     trace(&s);
     defer(&s);
     batch(&s);
+    batch_by_rule(&s);
     lay_out(&s);
     loop_on_mesh(&s);
     used = armed - failing_stop();
@@ -423,6 +482,7 @@ static int run_session(void) {
         trace(&again);
         defer(&again);
         batch(&again);
+        batch_by_rule(&again);
         lay_out(&again);
         loop_on_mesh(&again);
         CHECK_EQ(again.status, 0);
