@@ -10,7 +10,7 @@
 --     ```output          what the last block of Lua prints, after its comments
 --     ```c, ```text      is C, or a drawing, a grammar: not run
 --     <!-- not run: REASON -->     before a fence: this block does not run
---     <!-- needs: PROGRAM -->      before a fence: this block runs where that program is
+--     <!-- needs: PROGRAM -->      before a fence: this block runs where that program is, or library (libNAME.so.1)
 --     <!-- setup … -->             Lua that the blocks after it need, which readers do not see; with NAME.lua behind
 --                                  the word a script of its own, too
 --     <!-- options: --devices 8 -->    how neap is started for this page
@@ -34,6 +34,12 @@ local function split(text)
     local lines = {}
     for line in (text:gsub("\n$", "") .. "\n"):gmatch "(.-)\n" do lines[#lines + 1] = line end
     return lines
+end
+
+--- Whether a program is installed, or a library, which has ".so" in its name.
+local function is_there(name)
+    if name:find(".so", 1, true) then return (pcall(require("ffi").load, name)) end
+    return os.execute("command -v " .. name .. " >/dev/null") == 0
 end
 
 --- Reads the text of a page. Returns {path, lines, options, blocks, problems}. A block is {first, last: the lines of
@@ -73,7 +79,7 @@ function blocks.read(path, text)
             local program = line:match "needs: (%S+) %-%->"
             if not program then
                 problem(number, "a program is missing: <!-- needs: PROGRAM -->")
-            elseif os.execute("command -v " .. program .. " >/dev/null") ~= 0 then
+            elseif not is_there(program) then
                 skip, skip_line = "needs " .. program, number
             end
         elseif line:find "%S" then

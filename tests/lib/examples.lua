@@ -85,15 +85,36 @@ end
 
 local FAILS = { ["np.debug.fail"] = true } -- whose example shows an error
 
+--- The package that an error of an example says is missing; nil for all else.
+local function lacking(text)
+    return text:match "^error: .*not installed %(package (%S+)%)$"
+end
+
+--- { name, package } of each entry whose example needs a package that is not installed: nothing is known of it.
+function examples.without_package(entries, results)
+    local list = {}
+    for k, entry in ipairs(entries) do
+        for j = 1, #entry.example do
+            local package = lacking(table.concat(results[k] and results[k][j] or {}, "\n"))
+            if package then
+                list[#list + 1] = { name = entry.names[1], package = package }
+                break
+            end
+        end
+    end
+    return list
+end
+
 --- The problems of entries whose examples print something else than they show, or end with an error.
 function examples.problems(entries, results)
-    local problems = {}
+    local problems, unknown = {}, {}
+    for _, item in ipairs(examples.without_package(entries, results)) do unknown[item.name] = true end
     for k, entry in ipairs(entries) do
         for j, step in ipairs(entry.example) do
             local got = results[k] and results[k][j]
             local text = got and table.concat(got, "\n") or "nothing: it did not run"
             local fails = text:find "^error: " and not FAILS[entry.names[1]]
-            if not got or fails or text ~= table.concat(step.output, "\n") then
+            if not unknown[entry.names[1]] and (not got or fails or text ~= table.concat(step.output, "\n")) then
                 problems[#problems + 1] = ("%s:%d: %s: > %s\n    shows\n%s\n    and prints\n%s"):format(
                     entry.file, entry.line, entry.names[1], step.code, table.concat(step.output, "\n"), text)
             end
