@@ -127,7 +127,7 @@ set(CPACK_DEBIAN_NEAP_PACKAGE_RECOMMENDS
     "gnuplot-nox | gnuplot-qt | gnuplot-x11")
 list(JOIN CPACK_DEBIAN_NEAP_PACKAGE_RECOMMENDS ", " CPACK_DEBIAN_NEAP_PACKAGE_RECOMMENDS)
 set(CPACK_DEBIAN_NEAP_PACKAGE_SUGGESTS
-    "libdnnl2, libfftw3-single3, libfftw3-double3, neap-mpi, ffmpeg, luajit, pkg-config"
+    "libdnnl2, libfftw3-single3, libfftw3-double3, coinor-libcbc3, neap-mpi, ffmpeg, luajit, pkg-config"
     "dataset-fashion-mnist")
 list(JOIN CPACK_DEBIAN_NEAP_PACKAGE_SUGGESTS ", " CPACK_DEBIAN_NEAP_PACKAGE_SUGGESTS)
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME neap-mpi)

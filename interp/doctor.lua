@@ -69,6 +69,11 @@ local function gnuplot_text()
 end
 
 --- np.plot.animate makes films with it.
+local function cbc_text()
+    local has_both = has_library "libClp.so.1" and has_library "libCbcSolver.so.3"
+    return has_both and "libCbcSolver.so.3 with libClp.so.1" or "none: install coinor-libcbc3"
+end
+
 local function ffmpeg_text()
     return program "ffmpeg" or "not installed (package ffmpeg)"
 end
@@ -110,6 +115,7 @@ function doctor.report(facts)
         { "zlib", has_library("libz.so.1") and "libz.so.1" or "none: install zlib1g" },
         { "PNG images", facts.png },
         { "JPEG images", facts.jpeg },
+        { "linear programs", cbc_text() },
         { "gnuplot", gnuplot_text() },
         { "ffmpeg", ffmpeg_text() },
         { "ZeroMQ", has_library("libzmq.so.5") and "libzmq.so.5, for neap kernel" or "none: install libzmq5" },

@@ -12,7 +12,7 @@
 --     effects     print and its kin, np.callback, np.progress, np.argparse
 --     tracing     running a Lua function on stand-ins for its arguments, which all that follows is built on
 --     transforms  derivatives, np.vmap, control flow
---     optimize    np.optimize: roots, minima, fits
+--     optimize    np.optimize: roots, minima, fits, linear programs
 --     sparse      np.sparse: sparse arrays, and systems of equations of them
 --     programs    np.trace, np.jit, np.staged, np.deferred; programs in files
 --     integrate   np.integrate: integrals, ordinary differential equations

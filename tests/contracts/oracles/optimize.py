@@ -1,6 +1,6 @@
-"""optimize.py: oracles of np.optimize: SciPy's solvers on the functions of optimize_test.lua."""
+"""optimize.py: oracles of np.optimize: SciPy's solvers on the functions of optimize_test.lua and linear_test.lua."""
 
-MODULES = """optimize"""
+MODULES = """optimize linear"""
 
 import numpy as np  # noqa: E402
 import scipy.optimize  # noqa: E402
@@ -61,3 +61,28 @@ def decay_fit(o, y, sigma):
     return scipy.optimize.curve_fit(lambda t, a, b: a * np.exp(-t / 2) + b, t, y, [1, 1], sigma=sigma, ftol=1e-14,
                                     xtol=1e-14, absolute_sigma=o.get("absolute_sigma", False),
                                     bounds=o.get("bounds", (-np.inf, np.inf)))
+
+
+def pairs_of(bounds, n):
+    """Bounds as SciPy takes them: a pair for each number."""
+    return np.stack([np.broadcast_to(np.asarray(end, float), (n,)) for end in bounds], 1)
+
+
+def linear_solution(o, c, A, b):
+    """The solution of a linear program, what is left of limits, and marginals; with integers these are 0."""
+    given = {key: o[key] for key in ("A_eq", "b_eq", "integrality") if key in o}
+    r = scipy.optimize.linprog(c, A, b, bounds=pairs_of(o.get("bounds", (0, np.inf)), len(c)),
+                               options={"mip_rel_gap": 0} if "mip_rel_gap" in o else {}, **given)
+    return (r.x, r.fun, r.slack, r.con, r.ineqlin.marginals, r.eqlin.marginals, r.lower.marginals, r.upper.marginals,
+            r.lower.residual, r.upper.residual)
+
+
+def whole_solution(o, c, A, b):
+    """The status and the least value of a linear program with integers; NaN: there is none."""
+    bounds = pairs_of(o["bounds"], len(c))
+    constraints = [scipy.optimize.LinearConstraint(A, -np.inf, b),
+                   scipy.optimize.LinearConstraint(np.ones((1, 4)), -4, 12)]
+    r = scipy.optimize.milp(c, integrality=np.broadcast_to(o.get("integrality", 0), (len(c),)),
+                            bounds=scipy.optimize.Bounds(bounds[:, 0], bounds[:, 1]), constraints=constraints,
+                            options={"mip_rel_gap": 0, "time_limit": 10})
+    return float(r.status), np.nan if r.fun is None else r.fun
