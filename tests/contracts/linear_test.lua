@@ -179,6 +179,27 @@ contract("np.optimize.linprog", {
             check.equal(status({ -1 }, { integrality = 1 }), 3)
             check.equal(status({ 1, 1 }, { time_limit = 0 }), 1)
         end,
+        ["np.optimize.linprog: ends that Clp alone has wrong"] = function()
+            local r = np.optimize.linprog({ -3, 3, 2, 2, 3 }, {
+                A_ub = { { 0, 4, -1, -3, -2 }, { 0, -1, -2, -1, -1 } }, b_ub = { -2, 3 },
+                bounds = { { 0, -np.inf, -np.inf, 0, 0 }, { np.inf, 3, 3, np.inf, np.inf } } })
+            check.equal(r.status, 3)
+            r = np.optimize.linprog({ -4, -1, 0, 1 }, {
+                A_ub = { { -1, 0, -4, -3 } }, b_ub = { -1 }, A_eq = { { -3, -4, 3, 1 }, { -1, -4, 1, -1 } },
+                b_eq = { -1, 1 }, bounds = { { -np.inf, -np.inf, 0, 0 }, { np.inf, np.inf, 7.4, np.inf } } })
+            check.equal(r.status, 3)
+            r = np.optimize.linprog({ 0, 4 }, { A_eq = { { 3, -4 } }, b_eq = { 1 }, bounds = { 0, { 1.8, 2.3 } },
+                                                integrality = { 1, 0 } })
+            check.equal({ r.status, r.x:totable(), r.fun:item() }, { 0, { 1, 0.5 }, 2 })
+        end,
+        ["np.optimize.linprog: units of costs and rows change nothing"] = function()
+            local c, A, b = f64 { -3, -5 }, f64 { { 1, 0 }, { 0, 2 }, { 3, 2 } }, f64 { 4, 12, 18 }
+            for _, units in ipairs { { 2 ^ -40, 2 ^ 30 }, { 2 ^ 40, 2 ^ -30 } } do
+                local r = np.optimize.linprog(c * units[1], { A_ub = A * units[2], b_ub = b * units[2] })
+                check.equal({ r.x:totable(), r.fun:item() / units[1] }, { { 2, 6 }, -36 })
+                check.equal((r.ineqlin.marginals * (units[2] / units[1])):totable(), { 0, -1.5, -1 })
+            end
+        end,
         ["np.optimize.linprog: no rows, no costs, fixed numbers"] = function()
             local r = np.optimize.linprog({ 1, -2 }, { bounds = { { -3, 0 }, { 5, 4 } } })
             check.equal({ r.x:totable(), r.fun:item(), r.slack.shape, r.con.shape }, { { -3, 4 }, -11, { 0 }, { 0 } })

@@ -1,4 +1,4 @@
---- init.lua: np.optimize: roots, minima, fits and linear programs, under the names of scipy.optimize.
+--- init.lua: np.optimize: roots, minima and fits, and linear programs, under the names of scipy.optimize.
 --
 -- Solvers are loops of np over arrays: np.jit and np.vmap take solvers. Solutions are roots of a condition (of f, or of
 -- the gradient), so np.custom_root differentiates solutions of every solver. Assignments and linear programs are found

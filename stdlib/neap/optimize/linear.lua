@@ -18,7 +18,6 @@ local is_array, raise = core.is_array, core.raise
 local huge = math.huge
 
 local MOST = 1e20     -- of a number, but for infinities
-local UNKNOWN = 1e49  -- of a bound: Cbc has none yet
 local CLOSE = 1e-6    -- how much of a limit a solution may miss, as a share of what is added up
 local SAME = 1e-8     -- the same, of objectives: Cbc's tolerances and rounding lie between fun and its bound
 local HOLDS = 1e-8    -- the same, of rows that hold with equality, for derivatives
@@ -226,6 +225,39 @@ local function write_columns(p, lists)
     p.start[n] = at
 end
 
+--- The power of 2 next to a size, 1 for 0.
+local function scale_of(size)
+    local _, exponent = math.frexp(size)
+    return size == 0 and 1 or 2 ^ exponent
+end
+
+--- Divides rows, columns that are not whole, and costs by powers of 2, so that nothing is rounded and the solver's
+-- tolerances suit all units. The scales are p.row_scale, p.column_scale and p.cost_scale.
+local function scale(p)
+    local rows, columns, most = ffi.new("double[?]", p.m), ffi.new("double[?]", p.n), 0
+    p.row_scale, p.column_scale = rows, columns
+    for k = 0, p.start[p.n] - 1 do rows[p.index[k]] = math.max(rows[p.index[k]], math.abs(p.value[k])) end
+    for i = 0, p.m - 1 do
+        rows[i] = scale_of(rows[i])
+        p.row_lower[i], p.row_upper[i] = p.row_lower[i] / rows[i], p.row_upper[i] / rows[i]
+    end
+    local is_whole = {}
+    for _, j in ipairs(p.whole) do is_whole[j] = true end
+    for j = 0, p.n - 1 do
+        local first, last, size = p.start[j], p.start[j + 1] - 1, 0
+        for k = first, last do
+            p.value[k] = p.value[k] / rows[p.index[k]]
+            size = math.max(size, math.abs(p.value[k]))
+        end
+        local by = is_whole[j] and 1 or scale_of(size)
+        for k = first, last do p.value[k] = p.value[k] / by end
+        columns[j], p.cost[j], p.lower[j], p.upper[j] = by, p.cost[j] / by, p.lower[j] * by, p.upper[j] * by
+        most = math.max(most, math.abs(p.cost[j]))
+    end
+    p.cost_scale = scale_of(most)
+    for j = 0, p.n - 1 do p.cost[j] = p.cost[j] / p.cost_scale end
+end
+
 --- The program for the solver. A program without rows gets one without elements.
 local function program_of(name, c, blocks, lower, upper, kinds)
     local n, m, choices = c.size, 0, {}
@@ -236,7 +268,7 @@ local function program_of(name, c, blocks, lower, upper, kinds)
     local extra, more = #choices, 2 * #choices + (m == 0 and 1 or 0)
     local p = { n = n + extra, m = m + more, whole = {}, cost = copied(c, extra), lower = copied(lower, extra),
                 upper = copied(upper, extra), nothing = ffi.new("double[?]", n + extra) }
-    p.rounded_lower, p.rounded_upper = ffi.new("double[?]", p.n), ffi.new("double[?]", p.n)
+    p.sum, p.size = ffi.new("double[?]", p.m), ffi.new("double[?]", p.m)
     p.row_lower, p.row_upper = ffi.new("double[?]", p.m), ffi.new("double[?]", p.m)
     local lists, first = {}, 0
     for k, block in ipairs(blocks) do
@@ -255,6 +287,7 @@ local function program_of(name, c, blocks, lower, upper, kinds)
         lists[#lists + 1] = list
     end
     write_columns(p, lists)
+    scale(p)
     return p
 end
 
@@ -291,6 +324,29 @@ local function keeps_limits(p, x)
         if not (sum[i] >= p.row_lower[i] - room and sum[i] <= p.row_upper[i] + room) then return false end
     end
     return true
+end
+
+--- Whether what the solver has found may be told: it keeps all limits, and is not better than what the search among
+-- integers says is the best.
+local function is_sound(p, solution)
+    if not keeps_limits(p, solution.x) then return false end
+    if #p.whole == 0 or solution.status ~= solver.OPTIMAL then return true end
+    local fun, size = 0, 1
+    for j = 0, p.n - 1 do
+        fun, size = fun + p.cost[j] * solution.x[j], size + math.abs(p.cost[j] * solution.x[j])
+    end
+    return fun >= solution.bound - CLOSE * size
+end
+
+--- A solution in the units of the user.
+local function unscale(p, solution)
+    if solution.bound then solution.bound = solution.bound * p.cost_scale end
+    if not solution.x then return end
+    for i = 0, p.m - 1 do solution.prices[i] = solution.prices[i] * p.cost_scale / p.row_scale[i] end
+    for j = 0, p.n - 1 do
+        solution.x[j] = solution.x[j] / p.column_scale[j]
+        solution.reduced[j] = solution.reduced[j] * p.cost_scale * p.column_scale[j]
+    end
 end
 
 --- The first n numbers of a C array, from `first` on, as an array.
@@ -415,7 +471,8 @@ function linear.solve(name, c, blocks, lower, upper, kinds, limits)
     solver.load(name)
     local solution = { status = solver.INFEASIBLE, iterations = 0, nodes = 0, bound = huge }
     if not is_empty(p) then solution = solver.solve(name, p) end
-    if solution.x and not keeps_limits(p, solution.x) then solution = { status = solver.FAILED, iterations = 0 } end
+    if solution.x and not is_sound(p, solution) then solution = { status = solver.FAILED, iterations = 0 } end
+    unscale(p, solution)
     local result = { status = solution.status, success = solution.status == solver.OPTIMAL,
                      message = LIMITS[solution.status == solver.LIMIT and solution.limit] or
                          linear.MESSAGES[solution.status],
@@ -443,7 +500,7 @@ end
 function linear.add_gap(result, solution)
     if solution.status ~= solver.OPTIMAL and solution.status ~= solver.LIMIT then return end
     result.mip_node_count = solution.nodes
-    if math.abs(solution.bound) >= UNKNOWN then return end
+    if math.abs(solution.bound) == huge then return end
     local fun = solution.fun and np.stop_gradient(solution.fun):item()
     result.mip_dual_bound = solution.bound
     if not fun then return end
