@@ -75,6 +75,12 @@ local function least_violation(n, o)
     return np.optimize.linprog(np.concatenate { none, missed }, slack).fun:item()
 end
 
+if not is_there and not listing then
+    check.test("without the solver an error names its package", function()
+        check.raises(function() np.optimize.linprog { 1 } end, "package coinor%-libcbc3")
+    end)
+end
+
 contract("np.optimize.linprog", {
     args = { { "c", from = -3, to = -0.5 }, { "A", from = 0.25, to = 2 },
              { "b", from = 1, to = 3 } },
