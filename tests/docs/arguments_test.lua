@@ -17,7 +17,7 @@ local EXCEPTIONS = {
 
 -- One function makes all those of an entry in these files: one of them stands for the others.
 local FAMILIES = { ["neap/stats/continuous.lua"] = true, ["neap/stats/discrete.lua"] = true,
-                   ["neap/stats/vectors.lua"] = true }
+                   ["neap/stats/fits.lua"] = true, ["neap/stats/vectors.lua"] = true }
 
 -- By name: how many arguments it takes at most, and which of them are options.
 local signatures, count = require "neap.arguments_gen", 0

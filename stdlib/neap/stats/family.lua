@@ -14,6 +14,7 @@
 
 local core = require "neap.core"
 local operands = require "neap.arrays.operands"
+local fits = require "neap.stats.fits"
 
 local np, raise = core.np, core.raise
 
@@ -173,6 +174,7 @@ function family.continuous(name, row)
     row.names = { "x", unpack(row.parameters) }
     local functions = {}
     for what, make in pairs(MAKERS) do functions[what] = make(("stats.%s.%s"):format(name, what), row, what) end
+    functions.fit = fits.of(name, row, functions)
     return closed(name, functions)
 end
 

@@ -1,6 +1,6 @@
 """stats.py: what contracts of np.stats and np.metrics compare with."""
 
-MODULES = """laws stats metrics"""
+MODULES = """laws fits stats metrics"""
 
 
 def law(name, functions, x, *parameters, **o):
@@ -15,6 +15,18 @@ def law(name, functions, x, *parameters, **o):
         return getattr(one, f)(x, *parameters, **o)
 
     return [value(f) for f in functions.split()]
+
+
+def fitted(name, x, o):
+    """scipy.stats: the fit of a law, by a search that goes on until numbers stand still; the likelihood's size, too."""
+    def search(f, start, args=(), disp=0):
+        for _ in range(2):
+            start = scipy.optimize.fmin(f, start, args, disp=disp, xtol=1e-9, ftol=1e-13, maxiter=9999, maxfun=9999)
+        return start
+
+    one = getattr(scipy.stats, name)
+    found = one.fit(x.reshape(-1), **o, optimizer=search)
+    return [*found, np.mean(one.logpdf(x, *found))]
 
 
 def t_tail(x, df):
