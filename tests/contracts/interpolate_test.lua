@@ -6,8 +6,8 @@ local of, finish, _, elsewhere = require "tests.lib.contracts" "interpolate"
 
 elsewhere("np.interpolate", "tests/contracts/interpolate_test.lua", "the table of the functions that this file holds")
 
-elsewhere("p.derivative p.integrate", "tests/contracts/interpolate_test.lua", "methods of functions between points, of "
-          .. "which each contract compares values")
+elsewhere("p.derivative p.integrate p.antiderivative", "tests/contracts/interpolate_test.lua",
+          "methods of functions between points, of which each contract compares values")
 
 --- Points that rise, from 0 on.
 local function rising(random, dims, dtype)
@@ -75,6 +75,135 @@ points("pchip", "between(scipy.interpolate.PchipInterpolator, x, y, o)", "floats
        { {}, { extrapolate = false }, { extrapolate = true, axis = -1 } })
 points("akima", "between(scipy.interpolate.Akima1DInterpolator, x, y, o)", "floats i32 u8",
        { { extrapolate = true }, {}, { method = "makima", extrapolate = true, axis = -1 } })
+
+-- ---- B-splines ------------------------------------------------------------------------------------------------------
+
+--- Values, derivatives and integrals of a B-spline; -7 for NaN, so that differences are numbers.
+local function spline_values(p)
+    local list = {}
+    for k, value in ipairs { p(PLACES), (p.k > 0 and p:derivative() or p)(PLACES),
+                             p:antiderivative()({ PLACES[2], PLACES[3], PLACES[4] }), p:integrate(-0.6, 4.3) } do
+        list[k] = np.where(np.isnan(value), -7, value)
+    end
+    return unpack(list)
+end
+
+--- Options without those of the test alone; nil where none are left.
+local function given_of(o, own)
+    local given = {}
+    for key, value in pairs(o) do
+        if not own[key] then given[key] = value end
+    end
+    return next(given) and given or nil
+end
+
+local B = { within = NEAR, vmapped = "scaled 1e-5", divided = "scaled 1e-12", smooth = 1, special = false }
+local QUICK = { special = LOUD, numbers = "values of points are an array" }
+
+--- A contract with the fields that all of B-splines share.
+local function spline(name, contract)
+    for key, value in pairs(B) do
+        if contract[key] == nil then contract[key] = value end
+    end
+    contract.without = contract.without or QUICK
+    of("np.interpolate." .. name, contract)
+end
+
+spline("BSpline", {
+    args = { { "t", make = rising }, { "c", from = -3, to = 3 } }, accepts = "f64 f32 f16 i32 c128",
+    shapes = { { { 9 }, { 8 } }, { { 9 }, { 8, 2 } } },
+    options = { { k = 3 }, { k = 2, extrapolate = false }, { k = 1, extrapolate = "periodic" },
+                { k = 3, extrapolate = true, axis = -1 }, { k = 0, extrapolate = "periodic" } },
+    call = function(_, o, t, c)
+        return spline_values(np.interpolate.BSpline(t, o.axis and np.moveaxis(c, 0, -1) or c, o.k,
+                                                    given_of(o, { k = true })))
+    end,
+    oracle = "b_spline(t, c, o)",
+    refuses = {
+        { "knots must not fall", function() np.interpolate.BSpline({ 0, 0, 2, 1 }, np.ones(2), 1) end },
+        { "knot 1 must be below knot 2", function() np.interpolate.BSpline({ 0, 1, 1, 2 }, np.ones(2), 1) end },
+        { "at least 8 knots, got 4", function() np.interpolate.BSpline({ 0, 0, 1, 2 }, np.ones(2), 3) end },
+        { "take 3 coefficients, got 2", function() np.interpolate.BSpline({ 0, 0, 1, 2, 2 }, np.ones(2), 1) end },
+        { "must be 1%-d", function() np.interpolate.BSpline(np.ones { 4, 4 }, np.ones(2), 1) end },
+        { "argument 3 %(k%)", function() np.interpolate.BSpline({ 0, 0, 1, 1 }, np.ones(2), -1) end },
+        { "extrapolate", function() np.interpolate.BSpline({ 0, 1 }, np.ones(1), 0, { extrapolate = "no" }) end },
+        { "from 0 to 1", function() np.interpolate.BSpline({ 0, 0, 1, 1 }, np.ones(2), 1):derivative(2) end },
+        { "0%-d arrays", function() np.interpolate.BSpline({ 0, 1 }, np.ones(1), 0):integrate(0, np.ones(2)) end },
+    },
+})
+
+spline("make_interp_spline", {
+    args = { { "x", make = rising }, { "y", from = -3, to = 3 } }, accepts = "f64 f32 c128",
+    shapes = { { { 8 }, { 8 } }, { { 8 }, { 8, 2 } } },
+    options = { {}, { k = 1 }, { k = 5 }, { k = 2, knots = true }, { k = 4, axis = -1 },
+                { bc_type = { "natural", { { 1, 0.5 } } } },
+                { k = 5, bc_type = { { { 1, 0.5 }, { 2, 0 } }, { { 1, -1 }, { 2, 0 } } } } },
+    call = function(f, o, x, y)
+        local given = given_of(o, { knots = true })
+        if o.knots then
+            local first, last = x[{ { 0, 1 } }], x[{ { 7, 8 } }]
+            given.t = np.concatenate { first, first, first, (x[{ { 1, 6 } }] + x[{ { 2, 7 } }]) / 2, last, last, last }
+        end
+        return spline_values(f(x, o.axis and np.moveaxis(y, 0, -1) or y, given))
+    end,
+    oracle = "through_points(x, y, o)", unseen = { t = "a case makes them of x" },
+    refuses = {
+        { "must rise", function() np.interpolate.make_interp_spline({ 0, 1, 1, 2 }, np.ones(4)) end },
+        { "at least 4 points, got 3", function() np.interpolate.make_interp_spline({ 0, 1, 2 }, np.ones(3)) end },
+        { "has 1 conditions, a spline of degree 3 takes 2", function()
+            np.interpolate.make_interp_spline(np.arange(5), np.ones(5), { bc_type = { "natural", {} } })
+        end },
+        { "option 'bc_type' must be \"not%-a%-knot\"", function()
+            np.interpolate.make_interp_spline(np.arange(5), np.ones(5), { bc_type = "periodic" })
+        end },
+        { "from 1 to 3", function()
+            np.interpolate.make_interp_spline(np.arange(5), np.ones(5), { bc_type = { { 4, 0 }, "natural" } })
+        end },
+        { "conditions {order, derivative}", function()
+            np.interpolate.make_interp_spline(np.arange(5), np.ones(5), { bc_type = { { 1 }, "natural" } })
+        end },
+        { "option 't' must have 9 knots", function()
+            np.interpolate.make_interp_spline(np.arange(5), np.ones(5), { t = np.arange(8) })
+        end },
+        { "do not determine", function() -- two points to the left of where the second coefficient counts
+            np.interpolate.make_interp_spline({ 0, 0.1, 0.2, 3 }, np.arange(4), { k = 1, t = { 0, 0, 1, 2, 3, 3 } })
+        end },
+        { "must lie from knot", function()
+            np.interpolate.make_interp_spline(np.arange(4), np.arange(4), { k = 1, t = { 0, 0, 1, 2, 2.5, 2.5 } })
+        end },
+    },
+})
+
+local KNOTS = { [2] = { -1, -1, -1, 6.5, 23, 23, 23 }, [3] = { -1, -1, -1, -1, 5.25, 23, 23, 23, 23 } }
+spline("make_lsq_spline", {
+    args = { { "x", make = rising }, { "y", from = -3, to = 3 }, { "w", from = 0.5, to = 2 } },
+    accepts = "f64 f32", shapes = { { { 12 }, { 12 }, { 12 } }, { { 12 }, { 12, 2 }, { 12 } } },
+    options = { {}, { k = 2, w = true }, { w = true, axis = -1 } },
+    call = function(f, o, x, y, w)
+        local given = given_of(o, {})
+        if o.w then given.w = w end
+        return spline_values(f(x, o.axis and np.moveaxis(y, 0, -1) or y, KNOTS[tonumber(o.k or 3)], given))
+    end,
+    oracle = "near_points(x, y, w, o)", divided = { f64 = "scaled 1e-12", f32 = "scaled 1e-5" },
+    without = { special = LOUD, numbers = QUICK.numbers, sizes = "the knots are given" },
+    refuses = {
+        { "3 points are fewer than the 4 coefficients", function()
+            np.interpolate.make_lsq_spline({ 0, 1, 2 }, np.ones(3), { 0, 0, 0, 0, 2, 2, 2, 2 })
+        end },
+        { "option 'w' must have shape", function()
+            np.interpolate.make_lsq_spline(np.arange(3), np.ones(3), { 0, 0, 2, 2 }, { k = 1, w = np.ones(2) })
+        end },
+        { "must lie from knot", function()
+            np.interpolate.make_lsq_spline(np.arange(3), np.ones(3), { 0, 0, 1, 1 }, { k = 1 })
+        end },
+        { "at least 4 knots, got 3", function()
+            np.interpolate.make_lsq_spline(np.arange(3), np.ones(3), { 0, 1, 2 }, { k = 1 })
+        end },
+        { "do not determine", function()
+            np.interpolate.make_lsq_spline({ 0, 0.1, 0.2, 0.3, 4 }, np.ones(5), { 0, 0, 1, 2, 3, 4, 4 }, { k = 1 })
+        end },
+    },
+})
 
 of("np.interpolate.interpn", {
     args = { "values", { "xi", from = -0.3, to = 2.3 } },

@@ -14,6 +14,7 @@ local shape = require "neap.arrays.shape"
 local operands = require "neap.arrays.operands"
 
 local np = core.np
+local raise, bad_argument, type = core.raise, core.bad_argument, type
 local shape_of, cut, reshape, join = core.shape_of, shape.cut, shape.reshape, shape.join
 
 local Piecewise = {}
@@ -77,16 +78,26 @@ local function arranged(self, rows, front)
     return (#front == 0 or self.axis == 0) and result or np.moveaxis(result, from, to)
 end
 
---- An argument of a method, as an array of the points' dtype.
-local function place_of(self, name, position, t)
-    t = operands.beside(name, position, t, core.dtype_of(self.x))
-    if core.dtype_of(t).kind == "c" then core.raise(name, "takes real places, got dtype %s", core.dtype_of(t).name) end
-    return np.astype(t, self.x.dtype)
+--- An argument of a method, as an array of the dtype of points x.
+local function place_of(x, name, position, t)
+    t = operands.beside(name, position, t, core.dtype_of(x))
+    if core.dtype_of(t).kind == "c" then raise(name, "takes real places, got dtype %s", core.dtype_of(t).name) end
+    return np.astype(t, x.dtype)
+end
+
+--- The ends of an integral, as 0-d arrays.
+local function bounds_of(x, name, a, b)
+    a, b = place_of(x, name, 1, a), place_of(x, name, 2, b)
+    if core.ndim(a) > 0 or core.ndim(b) > 0 then
+        raise(name, "the ends of an integral are numbers or 0-d arrays, got shapes %s and %s", core.shape_text(a),
+                   core.shape_text(b))
+    end
+    return a, b
 end
 
 --- p(t): the values at t, an array or a number; where t has axes they stand in the place of the axis of the points.
 function Piecewise:__call(t)
-    t = place_of(self, "interpolate", 1, t)
+    t = place_of(self.x, "interpolate", 1, t)
     return arranged(self, values(self, reshape(t, { core.size_of(t) })), shape_of(t))
 end
 
@@ -119,14 +130,41 @@ end
 
 --- p:integrate(a, b): the integral from a to b, numbers or 0-d arrays.
 function Piecewise:integrate(a, b)
-    a, b = place_of(self, "interpolate", 1, a), place_of(self, "interpolate", 2, b)
-    if core.ndim(a) > 0 or core.ndim(b) > 0 then
-        core.raise("interpolate", "the ends of an integral are numbers or 0-d arrays, got shapes %s and %s",
-                   core.shape_text(a), core.shape_text(b))
-    end
+    a, b = bounds_of(self.x, "interpolate", a, b)
     local whole, period = antiderivative(self)
     local both = values(whole, np.stack { a, b }, period)
     return arranged(self, cut(both, 0, 1, 2) - cut(both, 0, 0, 1), {})
 end
 
-return { new = new }
+-- ---- Points ---------------------------------------------------------------------------------------------------------
+
+--- Points and values: a table with x (n), y (n, elements), width (n - 1, 1), slope (n - 1, elements) of the lines
+-- between them, n, and what piecewise.new takes: axis, dims, half.
+local function points_of(name, x, y, axis, extrapolate)
+    local half
+    half, x, y = operands.floats_all(name, nil, 2, x, y)
+    if core.dtype_of(x).kind == "c" then x = np.real(x) end
+    axis = core.axis(name, axis == nil and 0 or axis, core.ndim(y))
+    if core.ndim(x) ~= 1 then raise(name, "argument 1 (x) must be 1-d, got shape %s", core.shape_text(x)) end
+    local n = shape_of(x)[1]
+    if n < 2 then raise(name, "needs at least 2 points, got %d", n) end
+    if not shape.same({ shape_of(y)[axis + 1] }, { n }) then
+        raise(name, "%d points do not fit axis %d of values of shape %s", n, axis, core.shape_text(y))
+    end
+    if extrapolate ~= nil and type(extrapolate) ~= "boolean" and extrapolate ~= "periodic" then
+        bad_argument(name, nil, "extrapolate", 'true, false or "periodic"', extrapolate)
+    end
+    local rising = np.all(np.greater(np.diff(x), 0))
+    if not core.recording() and not rising:item() then
+        raise(name, "argument 1 (x) must rise from point to point")
+    end
+    y = np.moveaxis(y, axis, 0)
+    local dims = shape_of(y)
+    table.remove(dims, 1)
+    y = np.where(rising, reshape(y, { n, shape.product(dims) }), core.NAN)
+    local width = reshape(np.diff(x), { n - 1, 1 })
+    return { x = x, y = y, n = n, width = width, slope = np.diff(y, { axis = 0 }) / width, axis = axis, dims = dims,
+             half = half, extrapolate = extrapolate }
+end
+
+return { new = new, points_of = points_of, arranged = arranged, place_of = place_of, bounds_of = bounds_of }

@@ -12,36 +12,7 @@ local np = core.np
 local raise, bad_argument, type = core.raise, core.bad_argument, type
 local shape_of, cut, reshape, join = core.shape_of, shape.cut, shape.reshape, shape.join
 
--- ---- Points ---------------------------------------------------------------------------------------------------------
-
---- Points and values: a table with x (n), y (n, elements), width (n - 1, 1), slope (n - 1, elements) of the lines
--- between them, n, and what piecewise.new takes: axis, dims, half.
-local function points_of(name, x, y, axis, extrapolate)
-    local half
-    half, x, y = operands.floats_all(name, nil, 2, x, y)
-    if core.dtype_of(x).kind == "c" then x = np.real(x) end
-    axis = core.axis(name, axis == nil and 0 or axis, core.ndim(y))
-    if core.ndim(x) ~= 1 then raise(name, "argument 1 (x) must be 1-d, got shape %s", core.shape_text(x)) end
-    local n = shape_of(x)[1]
-    if n < 2 then raise(name, "needs at least 2 points, got %d", n) end
-    if not shape.same({ shape_of(y)[axis + 1] }, { n }) then
-        raise(name, "%d points do not fit axis %d of values of shape %s", n, axis, core.shape_text(y))
-    end
-    if extrapolate ~= nil and type(extrapolate) ~= "boolean" and extrapolate ~= "periodic" then
-        bad_argument(name, nil, "extrapolate", 'true, false or "periodic"', extrapolate)
-    end
-    local rising = np.all(np.greater(np.diff(x), 0))
-    if not core.recording() and not rising:item() then
-        raise(name, "argument 1 (x) must rise from point to point")
-    end
-    y = np.moveaxis(y, axis, 0)
-    local dims = shape_of(y)
-    table.remove(dims, 1)
-    y = np.where(rising, reshape(y, { n, shape.product(dims) }), core.NAN)
-    local width = reshape(np.diff(x), { n - 1, 1 })
-    return { x = x, y = y, n = n, width = width, slope = np.diff(y, { axis = 0 }) / width, axis = axis, dims = dims,
-             half = half, extrapolate = extrapolate }
-end
+-- ---- Polynomials ----------------------------------------------------------------------------------------------------
 
 --- The cubic polynomials with the slopes s at the points.
 local function cubic(points, s)
@@ -195,7 +166,7 @@ return function(interpolate)
         local kind = o.bc_type == nil and "not-a-knot" or o.bc_type
         local extrapolate = o.extrapolate
         if extrapolate == nil then extrapolate = kind == "periodic" and "periodic" or true end
-        local points = points_of(name, x, y, o.axis, extrapolate)
+        local points = piecewise.points_of(name, x, y, o.axis, extrapolate)
         if kind == "periodic" then
             check_period(name, points)
             return cubic(points, slopes_of_period(points))
@@ -219,7 +190,8 @@ return function(interpolate)
     function interpolate.pchip(x, y, given)
         local name = "interpolate.pchip"
         local o = core.options(name, given, SHAPE)
-        local points = points_of(name, x, y, o.axis, o.extrapolate ~= nil and o.extrapolate or o.extrapolate == nil)
+        local extrapolate = o.extrapolate == nil or o.extrapolate
+        local points = piecewise.points_of(name, x, y, o.axis, extrapolate)
         if core.dtype_of(points.y).kind == "c" then raise(name, "is of real values, got dtype %s", y.dtype) end
         local n, h, m = points.n, points.width, points.slope
         if n <= 2 then return cubic(points, join({ m, m }, 0)) end
@@ -254,7 +226,7 @@ return function(interpolate)
         if method ~= "akima" and method ~= "makima" then
             bad_argument(name, nil, "method", '"akima" or "makima"', method)
         end
-        local points = points_of(name, x, y, o.axis, o.extrapolate == nil and false or o.extrapolate)
+        local points = piecewise.points_of(name, x, y, o.axis, o.extrapolate == nil and false or o.extrapolate)
         if core.dtype_of(points.y).kind == "c" then raise(name, "is of real values, got dtype %s", y.dtype) end
         local n, m = points.n, points.slope
         if n <= 2 then return cubic(points, join({ m, m }, 0)) end

@@ -76,6 +76,52 @@ def cubic_of(x, y, o):
     return between(scipy.interpolate.CubicSpline, x, y, o)
 
 
+def spline_values(p, places=(-0.4, 0.3, 1.7, 2.2, 3.6, 9.8)):
+    """Values, derivatives, integrals of a B-spline of SciPy; -7 for NaN."""
+    places = np.array(places)
+    slope, whole = (p.derivative(), p.antiderivative()) if p.k else (p, p.antiderivative())
+    results = p(places), slope(places), whole(places[1:4]), p.integrate(-0.6, 4.3)
+    return [np.where(np.isnan(r), -7, r) for r in results]
+
+
+def b_spline(t, c, o):
+    """SciPy's BSpline, of complex numbers for each part; where both are NaN there is -7 alone."""
+    if np.iscomplexobj(c):
+        pairs = zip(b_spline(np.real(t), np.real(c), o), b_spline(np.real(t), np.imag(c), o))
+        return [np.where((a == -7) & (b == -7), -7, a + 1j * b) for a, b in pairs]
+    return spline_values(scipy.interpolate.BSpline(t, np.moveaxis(c, 0, -1) if "axis" in o else c, o["k"],
+                                                   **{k: v for k, v in o.items() if k in ("axis", "extrapolate")}))
+
+
+def through_points(x, y, o, size=1):
+    """SciPy's make_interp_spline, of complex numbers for each part; derivatives at the ends, times `size`, are numbers
+    for all elements."""
+    if np.iscomplexobj(y):
+        return [a + 1j * b for a, b in zip(through_points(np.real(x), np.real(y), o),
+                                           through_points(np.real(x), np.imag(y), o, 0))]
+
+    def conditions(end):
+        if isinstance(end, str):
+            return end
+        return [(order, np.full(y.shape[1:], value * size)) for order, value in end]
+
+    o, pair = dict(o), o.get("bc_type")
+    if isinstance(pair, tuple):
+        o["bc_type"] = tuple(conditions(end) for end in pair)
+    if o.pop("knots", False):
+        k = o["k"]
+        o["t"] = np.concatenate([[x[0]] * (k + 1), (x[1:-k] + x[k:-1]) / 2, [x[-1]] * (k + 1)])
+    return spline_values(scipy.interpolate.make_interp_spline(x, np.moveaxis(y, 0, -1) if "axis" in o else y, **o))
+
+
+def near_points(x, y, w, o):
+    t = np.array([-1] * 3 + [6.5] + [23] * 3 if o.get("k") == 2 else [-1] * 4 + [5.25] + [23] * 4)
+    w = w if o.get("w") else None
+    o = {k: v for k, v in o.items() if k in ("k", "axis")}
+    return spline_values(scipy.interpolate.make_lsq_spline(np.real(x), np.moveaxis(y, 0, -1) if "axis" in o else y, t,
+                                                           w=w, **o))
+
+
 def gridded(values, xi, o):
     """interpn of the grid of the tests; -7 for NaN."""
     o = dict(o)
