@@ -223,4 +223,70 @@ of("np.sparse.eigsh", {
     },
 })
 
+of("np.sparse.lobpcg", {
+    args = { { "main", from = -2, to = 4, table = false }, { "above", from = 0.5, to = 1, table = false } },
+    shapes = { { { 12 }, { 11 } } }, accepts = "f64", gives = "same",
+    options = { { tol = 1e-9 }, { largest = false, tol = 1e-9, maxiter = 300 } },
+    unseen = { M = "a test by name" },
+    call = function(f, o, main, above)
+        local start = np.cos(np.reshape(np.arange(24) ^ 2, 12, 2):astype(main.dtype))
+        return (f(S.diags({ above, main, above }, { offsets = { -1, 0, 1 } }), start, o))
+    end,
+    oracle = "block_extremes(o, main, above)", special = false, first_only = true,
+    within = { f64 = "mixed 1e-9" }, vmapped = "mixed 1e-9", divided = "mixed 1e-9",
+    without = { special = NO_SPECIAL, sizes = FIXED, numbers = "the matrix is made of the arrays before" },
+    refuses = {
+        { "X%) must be a matrix of vectors", function() S.lobpcg(S.eye(9), np.ones(9)) end },
+        { "3 times as many rows, got shape %(5, 2%)", function() S.lobpcg(S.eye(5), np.ones { 5, 2 }) end },
+        { "A must be square, of 9 rows", function() S.lobpcg(S.eye(8), np.ones { 9, 2 }) end },
+        { "A%) must be a sparse array, a matrix or a function", function() S.lobpcg(3, np.ones { 9, 2 }) end },
+        { "option 'M' must be a sparse array", function() S.lobpcg(S.eye(9), np.ones { 9, 2 }, { M = "ilu" }) end },
+        { "option 'largest' must be true or false", function()
+            S.lobpcg(S.eye(9), np.ones { 9, 2 }, { largest = "LM" })
+        end },
+        { "option 'tol'", function() S.lobpcg(S.eye(9), np.ones { 9, 2 }, { tol = -1 }) end },
+        { "not near enough after 2 turns", function()
+            local A = S.diags({ -1, 2, -1 }, { offsets = { -1, 0, 1 }, shape = { 90, 90 }, dtype = "f64" })
+            S.lobpcg(A, np.eye(90, 2), { maxiter = 2 })
+        end },
+    },
+    also = {
+        ["np.sparse.lobpcg: vectors, functions, preconditioners, complex numbers, equal eigenvalues"] = function()
+            local n = 60
+            local A = S.diags({ -1, 2, -1 }, { offsets = { -1, 0, 1 }, shape = { n, n }, dtype = "f64" })
+                + S.diags(np.arange(n):astype "f64" * 0.1)
+            local all, d = np.linalg.eigvalsh(A:toarray()), A:diagonal()
+            local start = np.random.normal(np.random.key(1), { n, 3 }, { dtype = "f64" })
+            local function product(x) return A:dot(x) end
+            for _, given in ipairs { {}, { M = S.diags(1 / d) }, { M = function(x) return x / d end } } do
+                given.largest = false
+                for _, operator in ipairs { A, A:toarray(), product } do
+                    local w, v = S.lobpcg(operator, start, given)
+                    check.ok(np.abs(w - all[{ { 0, 3 } }]):max():item() < 1e-10, "values")
+                    check.ok(np.abs(A:dot(v) - v * w):max():item() < 1e-6, "vectors")
+                    check.ok(np.abs(np.matmul(v.T, v) - np.eye(3)):max():item() < 1e-12, "they are orthonormal")
+                end
+            end
+            check.ok(np.abs(S.lobpcg(S.eye(9) * 3, np.ones { 9, 2 }) - 3):max():item() < 1e-5, "equal ones")
+            check.equal(S.lobpcg(S.eye(9) * 0, np.zeros { 9, 2 }):totable(), { 0, 0 })
+            local turned = np.complex(A:toarray(), np.tril(np.ones { n, n }, -1) - np.triu(np.ones { n, n }, 1))
+            local w, v = S.lobpcg(turned, start)
+            local expected = np.linalg.eigvalsh(turned)
+            check.equal({ w.dtype, v.dtype }, { "f64", "c128" })
+            check.ok(np.abs(w - np.flip(expected[{ { n - 3, n } }])):max():item() < 1e-8, "complex ones")
+        end,
+        ["np.sparse.lobpcg: what is not near while tracing, and other derivatives, are NaN"] = function()
+            local A = S.diags({ -1, 2, -1 }, { offsets = { -1, 0, 1 }, shape = { 90, 90 }, dtype = "f64" })
+            local w, v = np.jit(function(B) return S.lobpcg(B, np.eye(90, 2), { maxiter = 2 }) end)(A)
+            check.ok(np.all(np.isnan(w)):item() and np.all(np.isnan(v)):item())
+            local start = np.random.normal(np.random.key(1), { 90, 1 }, { dtype = "f64" })
+            local slopes = np.grad(function(d)
+                local _, vectors = S.lobpcg(S.diags(d), start, { tol = 1e-6 })
+                return vectors:sum()
+            end)(np.arange(90):astype "f64")
+            check.ok(np.all(np.isnan(slopes)):item())
+        end,
+    },
+})
+
 finish()

@@ -4,12 +4,9 @@
 -- operator in that space; the wanted ones and some more begin the next cycle, with the rest of the last product behind
 -- (K. Wu and H. Simon, Thick-restart Lanczos method for large symmetric eigenvalue problems, 2000). Where a space is
 -- exhausted, a random vector goes on. It is a loop of np.while_loop, so it runs inside of np.jit.
---
--- The derivative of an eigenvalue is vᴴ dA v, by vectors whose derivatives are NaN.
 local core = require "neap.core"
 local operators = require "neap.sparse.operators"
-local roots = require "neap.transforms.custom_root"
-local staging = require "neap.tracing.staging"
+local eigenpairs = require "neap.sparse.eigenpairs"
 
 local np = core.np
 local raise = core.raise
@@ -115,53 +112,7 @@ local function found(A, start, o)
     return np.take(values, order), np.matrix_transpose(np.take(vectors, order, { axis = 0 })), done
 end
 
---- The same where a derivative or a trace is open.
-local function staged(A, start, o)
-    local entry, p = staging.closed(NAME, A, staging.pack(start))
-    start = np.stop_gradient(start)
-    local function with(list)
-        return function(x) return (roots.call(NAME, entry, { x }, list)) end
-    end
-    local function search(...) return found(with { ... }, start, o) end
-    local vectors = np.custom_jvp(function(...) return (select(2, search(...))) end)
-    vectors:defjvp(function(primals, tangents)
-        local v, moved = vectors(unpack(primals)), nil
-        for k = 1, #primals do
-            local sum = tangents[k] and np.sum(tangents[k]) * core.NAN
-            moved = sum and moved and moved + sum or sum or moved
-        end
-        return v, moved and np.zeros_like(v) + np.astype(moved, v.dtype) or nil
-    end)
-    local values = np.custom_jvp(function(...)
-        local w, _, done = search(...)
-        return w, done
-    end)
-    values:defjvp(function(primals, tangents)
-        local w, done = values(unpack(primals))
-        local v = vectors(unpack(primals))
-        local at, along, places = {}, {}, {}
-        for k = 1, #primals do
-            if tangents[k] and core.info(primals[k]).weak == 0 then
-                places[#places + 1], at[#at + 1], along[#along + 1] = k, primals[k], tangents[k]
-            end
-        end
-        if #at == 0 then return w, done, nil, nil end
-        local function products(...)
-            local list = core.copy_list(primals)
-            for k, place in ipairs(places) do list[place] = (select(k, ...)) end
-            local apply, columns = with(list), {}
-            for k = 1, o.k do columns[k] = apply(v[{ {}, k - 1 }]) end
-            return np.stack(columns, { axis = 1 })
-        end
-        local _, moved = np.jvp(products, at, along)
-        local slopes = np.sum(conj(v) * moved, { axis = 0 })
-        return w, done, core.dtype_of(slopes).kind == "c" and np.real(slopes) or slopes, nil
-    end)
-    local w, done = values(unpack(p))
-    return w, o.vectors and vectors(unpack(p)) or nil, done
-end
-
-for _, f in ipairs { extended, ritz, lanczos, found, staged } do jit.off(f) end
+for _, f in ipairs { extended, ritz, lanczos, found } do jit.off(f) end
 
 return function(sparse)
     --- np.sparse.eigsh(A, k, {which="LM", n=…, v0=…, ncv=…, maxiter=…, tol=0, return_eigenvectors=true}) -> array,
@@ -209,8 +160,16 @@ return function(sparse)
                            random = np.astype(random, dtype), vectors = o.return_eigenvectors ~= false }
         settings.keep = math.min(settings.keep, size - 1)
         local open = #core.frame().levels > 0
-        local w, v, done = (open and staged or found)(operators.between(apply, dtype), np.astype(start, dtype),
-                                                      settings)
+        local product, first = operators.between(apply, dtype), np.astype(start, dtype)
+        local w, v, done
+        if open then
+            local constant = np.stop_gradient(first)
+            w, v, done = eigenpairs.staged(NAME, product, first, settings, function(f)
+                return found(f, constant, settings)
+            end)
+        else
+            w, v, done = found(product, first, settings)
+        end
         if not open and not done:item() then
             raise(NAME, "the eigenvalues are not near enough after %d cycles; a larger ncv or tol helps",
                   settings.maxiter)

@@ -6,5 +6,6 @@ require "neap.sparse.make" (sparse)
 require "neap.sparse.iterations" (sparse)
 require "neap.sparse.triangular" (sparse)
 require "neap.sparse.eigen" (sparse)
+require "neap.sparse.lobpcg" (sparse)
 
 return sparse

@@ -45,6 +45,14 @@ def extremes(o, main, above):
     return np.sort(w[np.argsort(keys)[:2]])
 
 
+def block_extremes(o, main, above):
+    """SciPy's lobpcg of a symmetric tridiagonal matrix: two eigenvalues, the most extreme one first."""
+    start = np.random.default_rng(0).normal(size=(len(main), 2))
+    w, _ = scipy.sparse.linalg.lobpcg(tridiagonal(above, main, above), start, tol=1e-12, maxiter=500,
+                                      largest=o.get("largest", True))
+    return w
+
+
 def facts(format, d, x, y):
     """Products, dense forms and sums of a matrix of 5 × 4; that of csc is the transpose of that of csr."""
     a = matrix(format, d)
