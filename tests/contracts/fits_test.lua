@@ -81,7 +81,7 @@ fit("expon", {}, { {}, { floc = -0.5 }, { fscale = 3 } }, { parameters = {}, ref
     { "outside of where", function() np.stats.expon.fit(np.array { 1, 2 }, { floc = 1.5 }) end },
 } })
 fit("t", { 0.8 }, { {}, { floc = 0 }, { fscale = 1.5, fdf = 3 } }, { searched = true, parameters = { "df" } })
-fit("weibull_min", { 1.7 }, { { floc = 0 }, { fc = 1.5 }, { floc = -1, fscale = 2 } },
+fit("weibull_min", { 1.7 }, { { floc = 0 }, { floc = 0, fc = 1.5 }, { floc = -1, fscale = 2 } },
     { searched = true, parameters = { "c" }, refuses = { above "weibull_min" } })
 fit("pareto", { 2.5 }, { { floc = 0 }, { fscale = 2 }, { floc = 0, fb = 2 } }, { parameters = { "b" }, refuses = {
     { "fix one, as in {floc=0}", function() np.stats.pareto.fit(np.array { 1, 2 }) end }, above "pareto",
@@ -98,7 +98,7 @@ fit("beta", { 2, 3 }, { { floc = 0, fscale = 2 }, { floc = -0.25, fscale = 2.5, 
     { searched = true, parameters = { "a", "b" }, refuses = { { "outside of where", function()
         np.stats.beta.fit(np.array { 0.5, 1 }, { floc = 0, fscale = 1 })
     end } } })
-fit("f", { 6, 9 }, { { floc = 0, fscale = 2 }, { floc = 0, fdfn = 6, fdfd = 9 } },
+fit("f", { 6, 2.5 }, { { floc = 0, fscale = 2 }, { floc = 0, fdfn = 6, fdfd = 3 } },
     { searched = true, parameters = { "dfn", "dfd" }, refuses = { above "f" } })
 
 check.test("fits with free loc find the largest likelihood beside the end of the support", function()

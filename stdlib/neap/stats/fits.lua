@@ -17,7 +17,7 @@ local np, raise = core.np, core.raise
 local fits = {}
 
 local TOLERANCE = 1e-9 -- of the slope of the likelihood of an element, at which the search ends
-local ENOUGH = 1e-6 -- the slope that counts as none where rounding ends the search before
+local ENOUGH = 1e-5 -- the slope that counts as none where rounding ends the search before
 local MARGINS = { 0.02, 0.2, 1, 5 } -- beyond the data, in widths of the data, at which an end of the support is tried
 
 -- ---- Closed forms ---------------------------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ end
 -- scale: the parameters with which data x are most likely, as np.stats.norm.fit has it. Where loc is free the
 -- likelihood of a law above loc also grows without end towards the least of x; what is found is the largest one beside
 -- that. Where likelihood grows slower and slower towards infinite parameters, results are large ones at which its slope
--- is below 1e-6. np.stats.pareto.fit asks for a fixed loc or scale.
+-- is below 1e-5. np.stats.pareto.fit asks for a fixed loc or scale.
 --- fc: the c that the law has
 --- fb: the b that the law has
 --- fs: the s that the law has
