@@ -102,6 +102,18 @@ NEAP_API int neap_program_port(neap_program *program, int outputs, int k, neap_i
 /* The printed form, cut to that many lines (0: all of them; -1: all, and the script line behind each op). *bytes gets
  * the full length; at most `capacity` are written. */
 NEAP_API int neap_program_text(neap_program *program, int lines, char *text, size_t capacity, size_t *bytes);
+/* A program step by step (control/steps.c): a line for each input, op and effect in the order of the printed form, and
+ * one for the outputs. Its fields stand between tabs: its printed form, without the programs that it runs; the script
+ * line; how many values it has; how many arrays its programs read; what it is: "input", "op", "print", "return", or of
+ * control flow "call", "branch", "while" or "scan". Behind these: why its programs may not run again (empty: they may),
+ * length, reverse, operands, xs, and for each program which of those arrays are its inputs: "0,1;0,2". */
+NEAP_API int neap_program_steps(neap_program *program, char *text, size_t capacity, size_t *bytes);
+/* Records its ops again on arrays, as neap_program_follow, and gives the arrays of all steps: of each its values, then
+ * what its programs read. count: how many there are by neap_program_steps. silent: no effect happens. */
+NEAP_API int neap_step_values(neap_ctx *ctx, neap_program *program, int silent, int n, const int32_t *inputs, int count,
+                              int32_t *values);
+/* Program k of those that a step of control flow runs, both counted from 0. */
+NEAP_API int neap_step_program(neap_program *program, int step, int k, neap_program **out); /* OWNED */
 /* A picture of its graph, in the language of Graphviz's dot, of bounded size. */
 NEAP_API int neap_program_dot(neap_program *program, char *text, size_t capacity, size_t *bytes);
 /* Saving: its graph with the arrays that it holds (docs/programs.md), OWNED: neap_bytes_free. NEAP_PENDING: an array

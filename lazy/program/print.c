@@ -433,6 +433,27 @@ static bool same_result(const part *a, const part *b) {
     return a->block == b->block && a->result == b->result;
 }
 
+typedef struct cursor { /* a line: an item, its first part, the tokens behind it and the orders in which it stands */
+    int64_t item, part, tokens[LAZY_ORDERS];
+    int orders;
+} cursor;
+static const cursor FRONT = {.item = -1};
+
+/* Goes to the next line; false: there is none. */
+static bool next_line(const sheet *s, cursor *at) {
+    while (++at->item < s->items.n) {
+        const lazy_item *item = &s->items.at[at->item];
+        if (s->how[at->item] == LEFT_OUT || (item->node && program_is_literal(item->node)))
+            continue;
+        at->orders = program_orders(s->program, item);
+        for (int order = 0; order < LAZY_ORDERS; order++)
+            at->tokens[order] += at->orders >> order & 1;
+        at->part = first_part_of(s, at->part, at->item);
+        return true;
+    }
+    return false;
+}
+
 /* Names all that is printed; results where their control node stands. */
 static int sheet_number(const sheet *s, const lazy_reserved *reserved) {
     naming n;
@@ -488,17 +509,17 @@ static void say_programs(lazy_print *print, const neap_node *node, int depth) {
 }
 
 /* What stands in front of an op: its tokens and its results; returns false if there are none. */
-static bool say_left(lazy_print *print, const sheet *s, int64_t k, int64_t p, int orders, const int64_t *tokens) {
-    const neap_node *node = s->items.at[k].node;
-    bool none = s->how[k] == JOINED && !graph_node_op(node)->results(node);
-    say_tokens(print, orders, tokens, false);
-    if (orders)
+static bool say_left(lazy_print *print, const sheet *s, const cursor *at) {
+    const neap_node *node = s->items.at[at->item].node;
+    bool joined = s->how[at->item] == JOINED, none = joined && !graph_node_op(node)->results(node);
+    say_tokens(print, at->orders, at->tokens, false);
+    if (at->orders)
         lazy_say(print, none ? ": token" : ", ");
-    if (s->how[k] == JOINED)
-        say_results(print, s, k, p);
+    if (joined)
+        say_results(print, s, at->item, at->part);
     else
         program_say_typed(print, node);
-    return orders || !none;
+    return at->orders || !none;
 }
 
 /* " -- outer/inner", or " -- net.lua:7 …": behind an op, as a comment of Lua. */
@@ -508,21 +529,26 @@ static void say_scope(lazy_print *print, const sheet *s, const neap_node *node) 
         lazy_say(print, "  -- %s", graph_site_text(s->program->ctx, scope));
 }
 
-static void say_node(lazy_print *print, const sheet *s, int64_t k, int64_t p, const int64_t *tokens, int depth) {
-    const neap_node *node = s->items.at[k].node;
-    int orders = program_orders(s->program, &s->items.at[k]);
-    if (say_left(print, s, k, p, orders, tokens))
+/* Without the programs that it runs, and without its scope. */
+static void say_node(lazy_print *print, const sheet *s, const cursor *at) {
+    const neap_node *node = s->items.at[at->item].node;
+    if (say_left(print, s, at))
         lazy_say(print, " = ");
     if (!program_is_constructed(node)) {
         say_data(print, node);
         return;
     }
     say_head(print, node);
-    say_tokens(print, orders, tokens, true);
+    say_tokens(print, at->orders, at->tokens, true);
     say_operands(print, node);
-    if (graph_has_programs(node))
-        say_programs(print, node, depth);
-    say_scope(print, s, node);
+}
+
+static void say_line(lazy_print *print, const sheet *s, const cursor *at) {
+    const lazy_item *item = &s->items.at[at->item];
+    if (item->node)
+        say_node(print, s, at);
+    else
+        say_print(print, item->effect, at->orders, at->tokens);
 }
 
 static void say_ports(lazy_print *print, const lazy_nodes *ports, const lazy_port_names *names) {
@@ -548,9 +574,16 @@ int program_items_number(const neap_program *program, const lazy_items *items) {
     return status;
 }
 
+static void say_return(lazy_print *print, const neap_program *program) {
+    lazy_say(print, "return");
+    for (int64_t k = 0; k < program->outputs.n; k++) {
+        lazy_say(print, k ? ", " : " ");
+        program_say_operand(print, program->outputs.at[k]);
+    }
+}
+
 static void say_program_text(lazy_print *print, const char *name, const sheet *s, int depth) {
     const neap_program *program = s->program;
-    int64_t tokens[LAZY_ORDERS] = {0}, p = 0;
     lazy_say(print, "%*s%s(", 2 * depth, "", name);
     say_ports(print, &program->inputs, &program->input_names);
     lazy_say(print, ")");
@@ -560,28 +593,21 @@ static void say_program_text(lazy_print *print, const char *name, const sheet *s
         lazy_say(print, ")");
     }
     lazy_say(print, " {\n");
-    for (int64_t k = 0; k < s->items.n; k++) {
-        const lazy_item *item = &s->items.at[k];
-        if (s->how[k] == LEFT_OUT || (item->node && program_is_literal(item->node)))
-            continue;
-        int orders = program_orders(program, item);
-        for (int order = 0; order < LAZY_ORDERS; order++)
-            tokens[order] += orders >> order & 1;
-        p = first_part_of(s, p, k);
+    for (cursor at = FRONT; next_line(s, &at);) {
+        const neap_node *node = s->items.at[at.item].node;
+        bool made = node && program_is_constructed(node), runs = made && graph_has_programs(node);
         lazy_say(print, "%*s", 2 * depth + 2, "");
-        if (item->node)
-            say_node(print, s, k, p, tokens, depth + 1);
-        else
-            say_print(print, item->effect, orders, tokens);
+        say_line(print, s, &at);
+        if (runs)
+            say_programs(print, node, depth + 1);
+        if (made)
+            say_scope(print, s, node);
         lazy_say(print, "\n");
-        if (item->node && graph_has_programs(item->node) && print->status == 0) /* inner programs share constructors */
+        if (runs && print->status == 0) /* inner programs share constructors */
             print->status = sheet_number(s, &print->reserved);
     }
-    lazy_say(print, "%*sreturn", 2 * depth + 2, "");
-    for (int64_t k = 0; k < program->outputs.n; k++) {
-        lazy_say(print, k ? ", " : " ");
-        program_say_operand(print, program->outputs.at[k]);
-    }
+    lazy_say(print, "%*s", 2 * depth + 2, "");
+    say_return(print, program);
     lazy_say(print, "\n%*s}", 2 * depth, "");
 }
 
@@ -681,4 +707,74 @@ int program_text(neap_program *program, const lazy_reserved *reserved, int lines
 
 int neap_program_text(neap_program *program, int lines, char *text, size_t capacity, size_t *bytes) {
     return program_text(program, &NOTHING, lines, text, capacity, bytes);
+}
+
+/* ---- Line by line ------------------------------------------------------------------------------------------------ */
+/* What a line shows the values of: a node, or the results that a control node has names for. */
+static int list_values(const sheet *s, const cursor *at, lazy_nodes *to) {
+    int status = 0;
+    if (s->how[at->item] != JOINED)
+        return lazy_push(to, s->items.at[at->item].node);
+    for (int64_t p = at->part; p < s->parts.n && s->parts.at[p].block == at->item && status == 0; p++)
+        if (p == at->part || !same_result(&s->parts.at[p - 1], &s->parts.at[p]))
+            status = lazy_push(to, s->parts.at[p].node);
+    return status;
+}
+
+static int list_line(lazy_print *print, const sheet *s, const cursor *at, program_lines *out) {
+    const lazy_item *item = &s->items.at[at->item];
+    program_line line = {.from = print->text.bytes, .node = item->node, .effect = item->effect, .first = out->values.n};
+    say_line(print, s, at);
+    line.to = print->text.bytes;
+    int status = print->status;
+    if (status == 0 && item->node)
+        status = list_values(s, at, &out->values);
+    line.n = out->values.n - line.first;
+    return status ? status : lazy_push(&out->lines, line);
+}
+
+/* A line that only the ports of the program make: the last one for its outputs, for the others an input each. */
+static int list_ports(lazy_print *print, const neap_program *program, neap_node *input, program_lines *out) {
+    program_line line = {.from = print->text.bytes, .node = input, .first = out->values.n};
+    int status = 0;
+    if (input)
+        program_say_typed(print, input);
+    else
+        say_return(print, program);
+    line.to = print->text.bytes;
+    line.n = input ? 1 : program->outputs.n;
+    for (int64_t k = 0; k < line.n && status == 0; k++)
+        status = lazy_push(&out->values, input ? input : program->outputs.at[k]);
+    status = status ? status : print->status;
+    return status ? status : lazy_push(&out->lines, line);
+}
+
+static int list_lines(lazy_print *print, const sheet *s, program_lines *out) {
+    int status = 0;
+    for (int64_t k = 0; k < s->program->inputs.n && status == 0; k++)
+        status = list_ports(print, s->program, s->program->inputs.at[k], out);
+    for (cursor at = FRONT; status == 0 && next_line(s, &at);)
+        status = list_line(print, s, &at, out);
+    return status ? status : list_ports(print, s->program, NULL, out);
+}
+
+int program_list_lines(const neap_program *program, program_lines *out) {
+    lazy_print print = {.named = program};
+    sheet s = {0};
+    if (!program->ctx)
+        return neap_error(NEAP_E_STATE, "program: its session has ended");
+    int status = sheet_new(&s, program);
+    if (status == 0)
+        status = sheet_number(&s, &NOTHING);
+    if (status == 0)
+        status = list_lines(&print, &s, out);
+    sheet_free(&s);
+    out->text = print.text;
+    return status;
+}
+
+void program_lines_free(program_lines *lines) {
+    lazy_vector_free(&lines->lines);
+    lazy_vector_free(&lines->values);
+    graph_text_free(&lines->text);
 }

@@ -40,6 +40,23 @@ void program_say_token(lazy_print *print, int order, int64_t number);
 /* As neap_program_text. */
 int program_text(neap_program *program, const lazy_reserved *reserved, int lines, char *text, size_t capacity,
                  size_t *bytes);
+
+/* The printed form line by line: inputs, then ops and effects without the programs that they run, then "return …". */
+typedef struct program_line {
+    size_t from, to;           /* where it stands in the text, without an end of line */
+    neap_node *node;           /* an input or an op. BORROWED */
+    const lazy_effect *effect; /* a print. BORROWED. Both are NULL: the outputs */
+    int64_t first, n;          /* what it shows the values of, in `values` */
+} program_line;
+typedef struct program_lines {
+    LAZY_VECTOR(program_line) lines;
+    lazy_nodes values; /* BORROWED */
+    lazy_text text;
+} program_lines;
+/* Appends to what is empty; also after a failure there is something to free. */
+int program_list_lines(const neap_program *program, program_lines *out);
+void program_lines_free(program_lines *lines);
+
 /* A text as the inside of a quoted string of Graphviz (program/dot.c). */
 void program_say_escaped(lazy_print *print, const char *text);
 /* Gives out the text as public functions do (neap_array_text), and frees it. Returns its status. */

@@ -99,6 +99,15 @@ int program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs
 /* The same for a call that the script makes: the nodes are in the open scope. */
 int program_inline(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs);
 
+typedef struct program_watch { /* further results of a replay: what was recorded for these of the program's nodes */
+    int64_t n;
+    const int64_t *positions;
+    neap_node **made; /* OWNED; NULL for what was not recorded */
+} program_watch;
+/* The same on inputs that may lie elsewhere. watch: NULL, or what else is wanted. */
+int program_watched(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, const program_watch *watch,
+                    neap_node **outputs);
+
 /* The op of a node recorded again on other inputs; OWNED. A callback is an effect of the innermost open trace, or
  * happens. */
 neap_node *program_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in);

@@ -16,6 +16,7 @@ typedef struct replay { /* a program whose ops are being recorded again */
     bool happened; /* an effect has */
     int32_t scope; /* around all of it; 0: none */
     int from, to;  /* inputs that were committed to the one device are committed to the other; -1: none is */
+    const program_watch *watch; /* NULL: nobody wants to see what is recorded */
 } replay;
 
 neap_node *program_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
@@ -215,6 +216,10 @@ static int replay_program(replay *r, neap_node **outputs) {
         if (node)
             graph_weak_like(node, r->program->outputs.at[k]);
     }
+    for (int64_t k = 0; r->watch && k < r->watch->n && status == 0; k++) {
+        neap_node *node = r->now[r->watch->positions[k]];
+        r->watch->made[k] = node ? graph_retain(node) : NULL;
+    }
     return status;
 }
 
@@ -246,17 +251,27 @@ int program_inline(neap_ctx *ctx, neap_program *program, neap_node *const *input
     return apply(&r, outputs);
 }
 
-/* The same where the inputs may lie elsewhere. */
-static int follow(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs) {
-    replay r = {.ctx = ctx, .program = program, .inputs = inputs, .scope = ctx->sites.scope, .from = -1};
-    for (int64_t k = 0; k < program->inputs.n; k++) {
-        int was = program->inputs.at[k]->device, now = inputs[k]->device;
+static int follow_inputs(replay *r, neap_node **outputs) {
+    for (int64_t k = 0; k < r->program->inputs.n; k++) {
+        int was = r->program->inputs.at[k]->device, now = r->inputs[k]->device;
         if (was >= 0 && now >= 0 && was != now) {
-            r.from = was;
-            r.to = now;
+            r->from = was;
+            r->to = now;
         }
     }
-    return apply(&r, outputs);
+    return apply(r, outputs);
+}
+
+int program_watched(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, const program_watch *watch,
+                    neap_node **outputs) {
+    replay r = {
+        .ctx = ctx, .program = program, .inputs = inputs, .scope = ctx->sites.scope, .from = -1, .watch = watch};
+    return follow_inputs(&r, outputs);
+}
+
+/* The same where the inputs may lie elsewhere. */
+static int follow(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs) {
+    return program_watched(ctx, program, inputs, NULL, outputs);
 }
 
 static int replay_checked(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, bool follows,

@@ -169,6 +169,25 @@ function np.debug.verify(program)
     return program
 end
 
+--- np.debug.steps(f, {turns=8}) -> function: np.debug.steps(f)(args…) is what f does with these arguments, step by
+-- step: each line of its program (np.trace), with the first of its values, how many are NaN or infinite, and the line
+-- of the script that made it; the bodies of loops and branches turn by turn. f: a function, a jitted one, or a program.
+-- At the prompt the result prints as a text, in a notebook it is a table with buttons to step through.
+--
+-- It is a run of f: prints and callbacks happen once, in their order; for the turns of bodies none happens again, and
+-- no body is opened in which a callback gives results, or that runs on a mesh. The result is a list: steps[k] has text,
+-- kind, site, values = a list of { value, shape, dtype, text, nans, infs, problem: why there is none }, bodies = a list
+-- of such lists, each with a name. All these values are kept while it is. Raises inside of traced functions.
+--- turns: of each loop that are shown
+--- > steps = np.debug.steps(function(x) return np.log(x):sum() end)(np.array{1, 0, -1})
+--- > #steps, steps[2].values[1].nans, steps[2].values[1].infs
+-- 4
+-- 1
+-- 1
+function np.debug.steps(f, options)
+    return require("neap.inspect.steps").stepper(f, options)
+end
+
 --- np.debug.visualize_array_sharding(x, {format="text", path=…}) -> string: a picture of which device holds which part
 -- of an array that lies on a mesh: a text, or with {format="svg"} an SVG; returned, and written to the file of `path`.
 --- format: "text" or "svg"

@@ -433,10 +433,8 @@ local function entry_elsewhere(program, entry, sizes, leaves)
     end)
 end
 
---- Runs the program on arguments of the form with which it was traced, or on one table of them by name, or on its
--- arrays and numbers alone, in the order of list_inputs(). Arrays have the dtypes and shapes that it was recorded for,
--- but for declared sizes; they may lie on other devices or meshes (docs/programs.md).
-function Program:__call(...)
+--- The entry for arguments, their arrays and numbers, and whether it is to follow where these lie.
+local function entry_for(self, ...)
     local leaves, there = leaves_of(self, pack(...)), true
     for k, port in ipairs(self.ports) do
         if not fits_port(port, leaves[k]) then refuse(self, k, leaves) end
@@ -448,12 +446,19 @@ function Program:__call(...)
         entry = self.entries[sizes]
         if not entry then
             entry, sizes = entry_for_sizes(self, leaves)
-            if not sizes then return run("program", entry, leaves, not there) end
+            if not sizes then return entry, leaves, not there end
             if not is_sized() then note_seen(self, leaves, sizes) end
         end
     end
     if not there then entry = entry_elsewhere(self, entry, sizes, leaves) end
-    return run("program", entry, leaves)
+    return entry, leaves, false
+end
+
+--- Runs the program on arguments of the form with which it was traced, or on one table of them by name, or on its
+-- arrays and numbers alone, in the order of list_inputs(). Arrays have the dtypes and shapes that it was recorded for,
+-- but for declared sizes; they may lie on other devices or meshes (docs/programs.md).
+function Program:__call(...)
+    return run("program", entry_for(self, ...))
 end
 
 -- Methods that not every program needs are loaded when they are first named.
@@ -656,11 +661,11 @@ local function programs_of(value)
     return require("neap.programs.jit_facts").programs_of(value)
 end
 
-for _, f in ipairs { Program.__call, match_arguments, leaves_of, find_seen, entry_elsewhere, record_at, is_named,
-                     by_name, slot_names } do
+for _, f in ipairs { Program.__call, entry_for, match_arguments, leaves_of, find_seen, entry_elsewhere, record_at,
+                     is_named, by_name, slot_names } do
     jit.off(f)
 end
 core.refuse_dots(Program, "program", "program")
 
 return { programs_of = programs_of, new = new_program, declare = declare, record = record, Program = Program,
-         slot_names = slot_names, parameter = parameter }
+         slot_names = slot_names, parameter = parameter, entry_for = entry_for }
