@@ -1,9 +1,9 @@
 --- frames.lua: the user's functions on the stack, and their variables: for breakpoints, and of the last error.
 --
--- A frame is { func, text = where it stands, height }, and has variables: local ones, upvalues, globals. Local ones are
--- read before a command and written back behind it, because while it runs they cannot be reached from everywhere;
--- upvalues and globals are the variables themselves. Compiled code takes variables that are never assigned for
--- constants, so it is dropped when one is.
+-- A frame is { func, text = where it stands, source, line, height }, and has variables: local ones, upvalues, globals.
+-- Local ones are read before a command and written back behind it, because while it runs they cannot be reached from
+-- everywhere; upvalues and globals are the variables themselves. Compiled code takes variables that are never assigned
+-- for constants, so it is dropped when one is.
 --
 -- A function on the stack is known by its *height*, counted from the bottom, which does not change; its level, as
 -- debug.getlocal counts, is how far the top is above it. The functions of an error are no longer there when somebody
@@ -60,8 +60,8 @@ function frames.here()
     for level = 1, total do
         local info = getinfo(level, "Slnf")
         if info.what ~= "C" and not core.is_library(info.func) then
-            found[#found + 1] = { func = info.func, height = total - level,
-                                  text = place_text(info, getinfo(level + 1, "Sf")) }
+            found[#found + 1] = { func = info.func, height = total - level, source = info.source,
+                                  line = info.currentline, text = place_text(info, getinfo(level + 1, "Sf")) }
         end
     end
     return found

@@ -107,6 +107,7 @@ local function install(words)
         display_name = options["--display-name"],
         language = "lua",
         interrupt_mode = "signal",
+        metadata = { debugger = true }, -- front ends offer their debugger where the kernelspec says so
     } .. "\n")
     write_file(folder .. "/logo-svg.svg", LOGO)
     print("installed the kernelspec " .. folder)

@@ -15,6 +15,7 @@ local questions = require "neap.interp.questions"
 local repl = require "neap.interp.repl"
 local results = require "neap.interp.results"
 local rich = require "neap.interp.rich"
+local stops = require "neap.interp.kernel_stops"
 local system = require "neap.interp.system"
 
 local execute = {}
@@ -146,7 +147,9 @@ local function run_cell(request, content, loop)
     cell = { request = request, code = code, before = results.count, silent = silent, payload = {},
              keep = not silent and content.store_history ~= false }
     input.open(request, content.allow_stdin ~= false)
+    stops.arm()
     local ok, text, interrupted = system.try(tell_and_run, code)
+    stops.disarm()
     local reply = { status = "ok", payload = cell.payload, user_expressions = json.object }
     if ok then
         reply.user_expressions = evaluate(content.user_expressions)

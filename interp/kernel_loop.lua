@@ -16,7 +16,7 @@ local system = require "neap.interp.system"
 local C = core.C
 local loop = {}
 
-local SLEEP_MS = 1000
+local SLEEP_MS, HELP_NS = 1000, 200000
 local QUIET, HELD_MOST = 0.1, 2 -- seconds: see loop.take_cells
 
 local handlers = {} -- by type: f(request, content), which returns the content of the answer, if there is one
@@ -183,8 +183,39 @@ function handlers.kernel_info_request()
             pygments_lexer = "lua", codemirror_mode = "lua", nbconvert_exporter = "script",
         },
         help_links = { { text = "Lua 5.1 manual", url = "https://www.lua.org/manual/5.1/" } },
-        debugger = false,
+        debugger = true, supported_features = { "debugger" },
     }
+end
+
+-- ---- The debugger ---------------------------------------------------------------------------------------------------
+
+local ATTENDED = { debug_request = true, kernel_info_request = true }
+
+--- Answers what a debugger asks, and lets all else wait, while a cell is stopped: until `ended()` is true, or an
+-- interrupt comes, which is the cell's; or, without `ended`, what has come by now. No callback runs meanwhile.
+function loop.attend(ended)
+    local parent, orphaned = messages.parent, false
+    local function may_go_on()
+        orphaned = channels.orphaned()
+        return not orphaned and not unanswered and C.neap_interrupt_pending() == 0 and not (ended and ended())
+    end
+    while may_go_on() do
+        C.neap_waker_clear(core.waker)
+        local taken = take_new()
+        if taken and ATTENDED[taken.type] then
+            handle(taken)
+        elseif taken then
+            put_back[#put_back + 1] = taken
+        elseif not ended then
+            break
+        elseif C.neap_engine_help(HELP_NS) == 0 then
+            C.neap_waker_sleep(core.waker, SLEEP_MS)
+        end
+    end
+    messages.parent = parent
+    if not unanswered and not orphaned then return end
+    unanswered = false
+    system.interrupt() -- the cell
 end
 
 -- ---- The loop -------------------------------------------------------------------------------------------------------
@@ -209,6 +240,7 @@ local function serve()
     require("neap.interp.kernel_execute").install(handlers, loop)
     require("neap.interp.kernel_questions").install(handlers)
     require("neap.interp.kernel_comms").install(handlers, loop)
+    require("neap.interp.kernel_debugger").install(handlers, loop)
     messages.publish(nil, "status", { execution_state = "starting" })
     while not stopped do
         local taken = wait()
@@ -229,7 +261,7 @@ function loop.run(endpoints, key)
 end
 
 for _, f in ipairs { keep_interrupt, answer_interrupt, undisturbed, take_new, take, handle, wait, serve, loop.run,
-                     loop.take_cells, loop.abort, loop.comm_follows } do
+                     loop.take_cells, loop.abort, loop.comm_follows, loop.attend } do
     jit.off(f, true)
 end
 

@@ -89,7 +89,12 @@ end
 -- impossible.
 function Scope:compile(before, text, chunk, environment)
     self.running = nil
-    if before == "" then text = text:gsub("^#[^\n]*", "") end -- which LuaJIT passes over, as in "#!/usr/bin/neap"
+    if before == "" then
+        text = text:gsub("^#[^\n]*", "") -- which LuaJIT passes over, as in "#!/usr/bin/neap"
+    else
+        local lines, rest = text:match "^(\n*)(.*)$"
+        before, text = lines .. before, rest -- on the line of the expression
+    end
     local body, keeps = text, false
     if text:find("local", 1, true) then body, keeps = with_keeps(text) end
     local names = {}

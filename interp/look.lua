@@ -38,16 +38,8 @@ end
 
 --- The variables of a session: local ones, those of the chosen function at a breakpoint, and the user's globals.
 local function variables(session)
-    local found = {}
-    for name, value in next, _G do
-        if not repl.first_globals[name] then found[name] = value end
-    end
-    if session.state then
-        local locals = frames.locals(session.state.frames[session.state.at])
-        for name, value in pairs(locals.values) do found[name] = value end
-    end
-    for _, name in ipairs(session.scope:names()) do found[name] = select(2, session.scope:get(name)) end
-    return found
+    local state = session.state
+    return repl.variables(session, state and frames.locals(state.frames[state.at]).values)
 end
 
 commands.rows.who.run = function(rest, session)

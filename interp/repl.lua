@@ -56,28 +56,29 @@ local function reading(text, name)
     return nil, as_chunk, as_expression
 end
 
---- Statements that end with an expression, as two commands; nil for others.
-local function read_last(text)
+--- Statements that end with an expression, as two commands; nil for others. name: as in `reading`.
+local function read_last(text, name)
     local pieces = tokens.split(text)
     local last = pieces[#pieces]
     if #pieces < 2 then return nil end
-    local before, body = reading(("\n"):rep(last.line) .. last.text)
+    local before, body = reading(("\n"):rep(last.line) .. last.text, name)
     local head = text:sub(1, last.from - 1)
-    if before ~= VALUES or not loadstring(head, chunk_name(), "t") then return nil end
+    if before ~= VALUES or not loadstring(head, name or chunk_name(), "t") then return nil end
     return { { before = "", text = head }, { before = before, text = body } }
 end
 
---- The commands in a text: a list of { before, text }; or nil and the error. Lines keep their numbers.
-local function read_commands(text)
-    local before, body = reading(text)
-    if before == "" then return read_last(text) or { { before = before, text = body } } end
+--- The commands in a text: a list of { before, text }; or nil and the error. Lines keep their numbers. name: as in
+-- `reading`.
+local function read_commands(text, name)
+    local before, body = reading(text, name)
+    if before == "" then return read_last(text, name) or { { before = before, text = body } } end
     if before then return { { before = before, text = body } } end
     local pieces = tokens.split(text)
     if #pieces < 2 then return nil, body end
     local list = {}
     for k, piece in ipairs(pieces) do
         core.check_interrupt()
-        local before_piece, problem = reading(("\n"):rep(piece.line) .. piece.text)
+        local before_piece, problem = reading(("\n"):rep(piece.line) .. piece.text, name)
         if not before_piece then return nil, k == 1 and body or problem end
         list[k] = { before = before_piece, text = problem }
     end
@@ -176,6 +177,16 @@ function repl.incomplete(text)
     return more
 end
 
+--- What the commands in a text compile to: a list of functions, on their lines; empty if they do not compile.
+function repl.chunks(text)
+    local chunks = {}
+    for k, command in ipairs(text:find "%S" and read_commands(text, TYPED) or {}) do
+        local lines, rest = command.text:match "^(\n*)(.*)$"
+        chunks[k] = loadstring(lines .. command.before .. rest, TYPED, "t")
+    end
+    return chunks
+end
+
 --- Whether a text is one or more commands that compile.
 function repl.readable(text)
     for _, command in ipairs(transcript(text) or { text }) do
@@ -260,6 +271,8 @@ local function run_code(text, session)
     end
 end
 
+repl.run_code = run_code -- which calls what a command compiles to
+
 local WORDS = { exit = true, quit = true, help = true } -- that mean a command, unless they are variables
 
 --- The one that a text is; nil: it is none.
@@ -326,6 +339,17 @@ function repl.run_file(path, ...)
     local text = path and repl.read_file(path) or io.read "*a"
     if text:find "^\27" then return assert(loadstring(text, path))(...) end
     return repl.run_script(text, path and "@" .. path or "=stdin", ...)
+end
+
+--- The variables by name: the user's globals, then those of `more`, then the local ones of a session, else the prompt.
+function repl.variables(session, more)
+    local found, scope = {}, (session or main).scope
+    for name, value in next, _G do
+        if not repl.first_globals[name] then found[name] = value end
+    end
+    for name, value in pairs(more or {}) do found[name] = value end
+    for _, name in ipairs(scope:names()) do found[name] = select(2, scope:get(name)) end
+    return found
 end
 
 --- Before the first command, of a script too.

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # notebook_test.sh (release build only, starts first): the kernel for notebooks under jupyter_kernel_test (suite.py),
 # under tests of its own through jupyter_client (kernel.py; clients.py, whose hostile messages are drawn at random;
-# interact.py, widgets), and with the notebooks of docs/notebooks (notebooks.py). The packages of requirements.txt are
-# installed into a virtual environment outside the tree, once; where that cannot be done the test is skipped, and says
-# so.
+# interact.py, widgets; debugger.py), and with the notebooks of docs/notebooks (notebooks.py). The packages of
+# requirements.txt are installed into a virtual environment outside the tree, once; where that cannot be done the test
+# is skipped, and says so.
 set -eu -o pipefail
 cd "$(dirname "$0")"
 neap=$(cd ../.. && realpath "${NEAP:-build/neap}")
@@ -41,6 +41,7 @@ run suite.py "$work"
 run kernel.py "$work"
 run clients.py "$work"
 run interact.py "$work"
+run debugger.py "$work"
 "$neap" kernel install --prefix "$work/many" --devices 8 # for the notebook about meshes
 run notebooks.py "$work/many"
 
@@ -48,5 +49,5 @@ run notebooks.py "$work/many"
 if [ -e "$work/failed" ]; then cat "$work/failed"; fi
 # A file that has ended without a count is a failure too.
 awk -v status=$status '{ p += $1; f += $3; s += $5 }
-    END { if (status || NR < 5) f = f ? f : 1; printf "%d passed, %d failed, %d skipped\n", p, f, s; exit (f > 0) }' \
+    END { if (status || NR < 6) f = f ? f : 1; printf "%d passed, %d failed, %d skipped\n", p, f, s; exit (f > 0) }' \
     "$NEAP_TEST_COUNTS"
