@@ -288,6 +288,15 @@ typedef struct lazy_intrinsic {
     int joins, matrix; /* PUT: the map; -1: none */
 } lazy_intrinsic;
 
+/* A draw: element k of its result depends on its key and on the counter k alone. With keys of shape (…, 2) the first
+ * axes of the result are theirs, and each key counts from 0. */
+typedef struct lazy_drawing lazy_drawing; /* plan/drawing.h */
+typedef struct lazy_drawn {
+    int keys;                            /* the input that has them; those before it are bounds */
+    int first;                           /* the attribute with which the shape of what a key draws begins */
+    int32_t (*element)(lazy_drawing *d); /* writes the maps that make an element; returns its value */
+} lazy_drawn;
+
 typedef struct lazy_op {
     const char *name;
     const char *doc; /* one paragraph: shapes, dtypes, what is defined at the edges, the source of a formula */
@@ -330,6 +339,8 @@ typedef struct lazy_op {
     /* LAZY_CALL: as launches on a GPU: fills in the plan (lazy/vm/gpu_calls.h). Returns why it cannot, a clause, or
      * NULL. NULL: there is no code for GPUs. */
     const char *(*gpu)(const lazy_call *call, struct vm_gpu_call *plan);
+    /* LAZY_CALL: a draw, of which a reader of a few elements makes these by itself. NULL: it is none. */
+    const lazy_drawn *drawn;
     /* LAZY_CALL: the form of an operand to keep on a CPU. NULL: none. */
     const lazy_kept *keeps;
     /* LAZY_CALL: what else does the work where a loop's turns are machine code. false, or NULL: they call it. */

@@ -122,13 +122,16 @@ neap_node *graph_alias(neap_ctx *ctx, neap_node *node);
 neap_node *graph_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buffer *buffer);
 /* Keeps pending_bytes. A pending node counts unless it is fused into its only consumer; or made of constructors alone,
  * and so again at any time; or nothing but slices read it, of less than half of its elements; or it is an update that
- * has been read, as the next one is written over it. */
+ * has been read, as the next one is written over it; or it is made of draws and past the limit by itself: who reads it
+ * knows whether all of it is needed. */
 static inline void graph_count_pending(neap_ctx *ctx, neap_node *node) {
     bool written = node->state == LAZY_PENDING;
     if (written && !(node->flags & (LAZY_KEPT | LAZY_RESIDUAL)) && graph_is_made_in_place(node)) {
         bool sliced = node->asked > 0 && node->asked < node->size / 2;
-        written = node->consumers > 1 || (node->consumers == 0 && !sliced);
-        written &= !(node->flags & LAZY_CONSTRUCTED);
+        bool beyond = node->drawn && (int64_t)graph_node_bytes(node) >= ctx->pending.most_bytes;
+        bool fused = node->consumers == 1 && !graph_is_waiting_draw(node);
+        written = !fused && (node->consumers > 0 || !sliced);
+        written &= !(node->flags & LAZY_CONSTRUCTED) && !beyond;
     }
     if (written && graph_is_update(node) && !graph_is_residual(node))
         written = node->consumers == 0;

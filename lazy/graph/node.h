@@ -87,7 +87,8 @@ struct neap_node {
     int16_t nattrs;
     int16_t device;    /* that it is committed to, -1: none (see record.c) */
     int32_t consumers; /* reads recorded, counted through views */
-    bool counts;       /* a constant: a number of elements, which follows from shapes */
+    bool counts : 1;   /* a constant: a number of elements, which follows from shapes */
+    bool drawn : 1;    /* large, and a draw, or made of draws and numbers by maps, element by element (record.c) */
     int64_t size;
     union {
         double value;         /* constants */
@@ -143,9 +144,14 @@ static inline bool graph_is_fusible(const neap_node *node) {
 static inline void graph_ask(neap_node *node, int64_t elements) {
     node->asked = (uint64_t)elements > UINT32_MAX - node->asked ? UINT32_MAX : node->asked + (uint32_t)elements;
 }
+/* Is it a draw that is so large that it waits for its readers, which may want few of its elements? */
+enum { LAZY_LARGE_SIZE = 1 << 14 }; /* elements */
+static inline bool graph_is_waiting_draw(const neap_node *node) {
+    return graph_node_op(node)->drawn && node->size >= LAZY_LARGE_SIZE;
+}
 /* Can a reader of a few of its elements do without the others? */
 static inline bool graph_is_made_in_place(const neap_node *node) {
-    return graph_is_fusible(node) || graph_node_op(node)->kind == LAZY_ASSEMBLE;
+    return graph_is_fusible(node) || graph_node_op(node)->kind == LAZY_ASSEMBLE || graph_is_waiting_draw(node);
 }
 /* Is it an array with parts of it written over? */
 static inline bool graph_is_update(const neap_node *node) {
@@ -155,10 +161,12 @@ static inline bool graph_is_update(const neap_node *node) {
 static inline bool graph_is_small_part(int64_t part, int64_t whole) {
     return part <= whole / 4;
 }
-/* Does it start as soon as it is recorded? An update of a small part waits, with those that will follow it. */
+/* Does it start as soon as it is recorded? An update of a small part waits, with those that will follow it, and a large
+ * draw for its readers. */
 static inline bool graph_starts_at_once(const neap_node *node) {
     const lazy_op *row = graph_node_op(node);
-    return row->kind == LAZY_CALL && (!row->updates || !graph_is_small_part(node->in[row->updates]->size, node->size));
+    return row->kind == LAZY_CALL && !graph_is_waiting_draw(node) &&
+           (!row->updates || !graph_is_small_part(node->in[row->updates]->size, node->size));
 }
 /* Where a source has its value (lazy_origin). */
 static inline bool graph_is_constant(const neap_node *node) {
@@ -234,6 +242,11 @@ static inline bool graph_is_staged(neap_node *node, uint64_t trace) {
     const neap_node *target = graph_read_target(node);
     return !node->buffer && !(node->flags & LAZY_ABSTRACT) &&
            (target->state == LAZY_STAGED || target->state == LAZY_RECIPE) && target->trace >= trace;
+}
+/* Does a gather read so few elements of its table that a reader of the gather may make these alone? */
+static inline bool graph_takes_little(const neap_node *gather) {
+    const neap_node *table = graph_read_target(gather->in[0]);
+    return table->drawn && graph_is_small_part(gather->size, table->size);
 }
 /* Is it materialized for the sake of a gradient? Not in a trace: all that reads it is part of the program. */
 static inline bool graph_is_residual(const neap_node *node) {

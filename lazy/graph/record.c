@@ -251,7 +251,7 @@ static void count_read(neap_ctx *ctx, neap_node *node, int k, const lazy_op *row
     neap_node *target = graph_read_target(node->in[k]);
     target->consumers += !again;
     bool operand = row->kind == LAZY_CALL && !(row->updates && k == 0);
-    if (operand || (row->kind == LAZY_GATHER && k == 0))
+    if (operand || (row->kind == LAZY_GATHER && k == 0 && !graph_takes_little(node)))
         target->flags |= LAZY_KEPT;
     if (!target->buffer)
         graph_count_pending(ctx, target);
@@ -260,7 +260,7 @@ static void count_read(neap_ctx *ctx, neap_node *node, int k, const lazy_op *row
 static void count_consumer(neap_ctx *ctx, neap_node *node, const lazy_op *row) {
     for (int k = 0; k < node->nin; k++)
         count_read(ctx, node, k, row);
-    if (row->kind == LAZY_CALL)
+    if (row->kind == LAZY_CALL && !graph_is_waiting_draw(node))
         node->flags |= LAZY_KEPT;
 }
 
@@ -346,9 +346,33 @@ static int enroll_work(neap_ctx *ctx, neap_node *node) {
     return 0;
 }
 
+/* Is its element k made of the counter k, or of such elements? Draws under many keys, of pairs of words, or with bounds
+ * that are no numbers are read in place too, but not by a gather. */
+static bool is_drawn(const lazy_op *row, const neap_node *node) {
+    bool any = row->drawn;
+    if (node->size < LAZY_LARGE_SIZE || graph_is_meshed(node))
+        return false;
+    if (row->kind == LAZY_VIEW)
+        return node->base->drawn && !node->base->buffer && node->size == node->base->size &&
+               graph_map_contiguous(node->ndim, node->shape, node->map);
+    for (int k = 0; row->drawn && k < row->drawn->keys; k++)
+        any &= node->in[k]->size == 1;
+    if (row->drawn)
+        return any && node->in[row->drawn->keys]->ndim == 1 && node->ndim == node->nattrs - row->drawn->first;
+    for (int k = 0; k < node->nin && row->kind == LAZY_MAP; k++) {
+        const neap_node *in = node->in[k];
+        bool same = in->drawn && !in->buffer && graph_same_shape(node->ndim, node->shape, in->ndim, in->shape);
+        if (!same && in->size != 1)
+            return false;
+        any |= same;
+    }
+    return any;
+}
+
 int graph_enroll(neap_ctx *ctx, neap_node *node) {
     const lazy_op *row = graph_node_op(node);
     bool meshed = graph_is_meshed(node);
+    node->drawn = is_drawn(row, node);
     int work = row->kind == LAZY_VIEW ? 0 : row->flags & LAZY_OP_CHEAP ? 1 : LAZY_WORK_MOST;
     uint8_t some = 0, all = node->nin && (row->kind == LAZY_VIEW || row->kind == LAZY_MAP) ? LAZY_CONSTRUCTED : 0;
     for (int k = 0; k < node->nin; k++) {

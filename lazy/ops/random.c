@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lazy/derive/derive.h"
+#include "lazy/ops/drawn.h"
 #include "lazy/ops/launches.h"
 #include "lazy/shard/shard.h"
 #include "ops_gen.h"
@@ -208,7 +209,7 @@ NEAP_OP(
         "along a new last axis. Keys of shape (…, 2) make one such array each.",
     .attrs = "width shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same,
-    .shape = bits_shape, .call = bits_call, .gpu = launches_random_bits, .cost = bits_cost,
+    .shape = bits_shape, .call = bits_call, .drawn = &drawn_bits, .gpu = launches_random_bits, .cost = bits_cost,
     .batch = derive_batch_leading, .shard = bits_shard)
 
 /* ---- random_floats ----------------------------------------------------------------------------------------------- */
@@ -247,8 +248,8 @@ NEAP_OP(
            "(…, 2) make one such array each.",
     .attrs = "distribution dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = floats_dtype,
-    .shape = floats_shape, .call = floats_call, .gpu = launches_random_floats, .cost = floats_cost,
-    .batch = derive_batch_leading, .shard = bits_shard)
+    .shape = floats_shape, .call = floats_call, .drawn = &drawn_floats, .gpu = launches_random_floats,
+    .cost = floats_cost, .batch = derive_batch_leading, .shard = bits_shard)
 
 /* ---- random_integers --------------------------------------------------------------------------------------------- */
 static int integers_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -372,5 +373,5 @@ NEAP_OP(random_integers,
             "each; then the bounds may also have one element for each key.",
         .attrs = "inclusive shape…", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INT,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE, .dtype = graph_dtype_same, .shape = integers_shape,
-        .call = integers_call, .gpu = launches_random_integers, .cost = integers_cost, .batch = integers_batch,
-        .shard = integers_shard)
+        .call = integers_call, .drawn = &drawn_integers, .gpu = launches_random_integers, .cost = integers_cost,
+        .batch = integers_batch, .shard = integers_shard)

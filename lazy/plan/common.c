@@ -163,6 +163,8 @@ static int settle_equals(const finder *f, uint8_t *made, int32_t *same) {
                 (*first < 0 ? f->ctx->plans.asked.at[same[k]].elements : *first) + f->ctx->plans.asked.at[k].elements;
         else
             *first = 0;
+        if (made[k] == LAZY_WHY_CALL && !made[same[k]]) /* a draw of which the first of them asks little */
+            made[same[k]] = LAZY_WHY_CALL;
         if (leaves_no_trace(f, inside, k, made[k]))
             made[k] = LAZY_WHY_NOT;
     }

@@ -641,7 +641,8 @@ static void find_calls(planner *p) {
             p->waits[k].calls |= from->calls;
             p->waits[k].depth = from->depth > p->waits[k].depth ? from->depth : p->waits[k].depth;
         }
-        if (graph_node_op(node)->kind == LAZY_CALL && !plan_is_leaf(node)) {
+        bool inside = graph_is_waiting_draw(node) && !p->made[k];
+        if (graph_node_op(node)->kind == LAZY_CALL && !plan_is_leaf(node) && !inside) {
             p->waits[k].calls |= UINT64_C(1) << (calls++ % LAZY_CALLS_TOLD_APART);
             p->waits[k].depth++;
         }

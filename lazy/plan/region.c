@@ -192,13 +192,12 @@ static int add_plan_to_table(neap_ctx *ctx, lazy_plan *plan) {
 }
 
 /* ---- What gets a buffer ------------------------------------------------------------------------------------------ */
-enum { LARGE_SIZE = 1 << 14 }; /* elements */
 static const int64_t MOST_ASKED = (int64_t)1 << 60;
 
 /* Is it a large array, computed wherever it is read, of which less than half has been asked for, now and before? */
 static bool is_little(const neap_node *node, int64_t asked) {
     int64_t before = node->state == LAZY_RECIPE ? node->asked : 0;
-    return node->size >= LARGE_SIZE && graph_is_made_in_place(node) && before + asked < node->size / 2;
+    return node->size >= LAZY_LARGE_SIZE && graph_is_made_in_place(node) && before + asked < node->size / 2;
 }
 
 bool plan_region_asks_little(const neap_ctx *ctx, const neap_node *node) {
@@ -213,18 +212,18 @@ bool plan_region_asks_little(const neap_ctx *ctx, const neap_node *node) {
  * an array whose next update is computed with it may be written over by that: it becomes a recipe then, as what is
  * fused away (plan.c).
  *
- * Of a large array of which little is asked (is_little), only that is computed: it is materialized once half of its
- * elements have been asked for. Here only the graph is looked at: what is marked KERNELS or REDUCTION may lose its
- * buffer when merge.c has decided which kernels there are. */
+ * Of a large array of which little is asked (is_little), a draw among them, only that is computed: it is materialized
+ * once half of its elements have been asked for. Here only the graph is looked at: what is marked KERNELS or REDUCTION
+ * may lose its buffer when merge.c has decided which kernels there are. */
 static lazy_why needs_buffer(const neap_node *node, const lazy_asked *asked) {
     if (plan_is_leaf(node) || graph_is_number(node))
         return LAZY_WHY_NOT;
     lazy_class kind = graph_node_op(node)->kind;
     if (kind == LAZY_VIEW || kind == LAZY_SOURCE)
         return LAZY_WHY_NOT;
-    if (kind == LAZY_CALL)
-        return LAZY_WHY_CALL;
     bool little = is_little(node, asked->elements);
+    if (kind == LAZY_CALL)
+        return little ? LAZY_WHY_NOT : LAZY_WHY_CALL;
     if (node->state == LAZY_RECIPE && !little && (node->consumers != 1 || asked->viewed))
         return LAZY_WHY_AGAIN;
     if (node->flags & LAZY_KEPT && !little)
@@ -337,8 +336,8 @@ static int64_t asked_of_input(const neap_node *node, int k, int64_t elements) {
     switch (graph_node_op(node)->kind) {
     case LAZY_MAP:
         return elements;
-    case LAZY_GATHER: /* of a table any */
-        return k == 0 ? in->size : elements;
+    case LAZY_GATHER: /* of a table any, but of draws */
+        return k == 0 && !graph_takes_little(node) ? in->size : elements;
     case LAZY_ASSEMBLE:
         return elements < in->size ? elements : in->size;
     default:
@@ -376,7 +375,7 @@ static bool counts_asked(const neap_ctx *ctx) {
     bool counts = false;
     for (int64_t k = 0; k < ctx->walk.order.n && !counts; k++) {
         const neap_node *node = ctx->walk.order.at[k];
-        counts = node->size >= LARGE_SIZE || node->state == LAZY_RECIPE;
+        counts = node->size >= LAZY_LARGE_SIZE || node->state == LAZY_RECIPE;
     }
     return counts;
 }

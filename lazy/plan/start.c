@@ -1,7 +1,8 @@
 /* start.c: when recorded work starts. This file alone decides it.
  *
  *   a call              at once, since all that it needs is recorded; but not an update of a small part of an array,
- *                       which is pending, so that a chain of updates is one region
+ *                       which is pending, so that a chain of updates is one region; nor a large draw, which is pending
+ *                       too, since a part of it may be all that is read
  *   anything pending    when it is past the context's limit of nodes
  *   pending sinks       when they are past the limit of bytes; but not what is made of constructors alone, nor what is
  *                       read by slices alone, nor the newest node: what of these is needed is known when they are read

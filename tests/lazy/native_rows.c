@@ -29,11 +29,11 @@ static void rows_new(rows *r, int dtype) {
         if (row->kind != LAZY_MAP)
             continue;
         bool where = row->dtype == graph_dtype_where;
-        int result = row->dtype == graph_dtype_compare ? NEAP_DTYPE_BOOL : dtype;
         for (int to = 0; row->flags & LAZY_OP_CASTS && to < NEAP_DTYPE_COUNT; to++)
             add(r, op, to, 1, 1, 1);
         if (row->flags & LAZY_OP_CASTS)
             continue;
+        int result = result_of(row, dtype);
         add(r, op, result, where ? 0 : 1, 2, 3);
         if (row->arity > 1)
             add(r, op, result, where ? 0 : 1, 4, 3);

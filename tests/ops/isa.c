@@ -145,9 +145,13 @@ static void check(const operands *o) {
     }
 }
 
-static bool accepts(const lazy_op *row, int dtype) {
-    int kind = neap_dtype_kind(dtype);
-    return row->types & (kind == 'b' ? LAZY_BOOL : kind == 'f' ? LAZY_REAL : kind == 'c' ? LAZY_COMPLEX : LAZY_INT);
+/* Rows of one dtype of several of its kind have loops for that alone. */
+static bool accepts(int op, int dtype) {
+    const lazy_op *row = lazy_ops[op];
+    const int kind = neap_dtype_kind(dtype);
+    const bool loops = row->kind != LAZY_MAP || row->flags & LAZY_OP_CASTS || vm_map_loop_of(op, dtype);
+    const int bit = kind == 'b' ? LAZY_BOOL : kind == 'f' ? LAZY_REAL : kind == 'c' ? LAZY_COMPLEX : LAZY_INT;
+    return loops && row->types & bit;
 }
 
 int main(int argc, char **argv) {
@@ -160,7 +164,7 @@ int main(int argc, char **argv) {
             continue;
         rows++;
         for (o.dtype = 0; o.dtype < NEAP_DTYPE_COUNT; o.dtype++) {
-            if (!accepts(o.row, o.dtype))
+            if (!accepts(o.number, o.dtype))
                 continue;
             for (int k = 0; k < o.row->arity; k++)
                 fill(o.row, o.row->dtype == graph_dtype_where && k == 0 ? NEAP_DTYPE_BOOL : o.dtype, o.data[k]);

@@ -13,10 +13,11 @@
 -- map_names, cast_names and fold_names. The text of a dtype is the most specific one of the row (lazy/op.h); in it T,
 -- U, O become C types and F(name) the function of lazy/vm/simd/vmath.h for T. Operands and results are read off the
 -- row's dtype rule: graph_dtype_compare gives bool, the first operand of graph_dtype_where is bool, graph_dtype_part
--- makes complex operands real, and graph_dtype_parts real ones complex; a row with LAZY_OP_CASTS makes a loop for each
--- pair of dtypes. A text that is a call of a function with rare arguments (VM_RARE or VM_RARE2 in lazy/vm/simd) takes
--- the form MAP1_RARE or MAP2_RARE. Halves take the texts of f32, with conversions around (lazy/dtype/half.h), but where
--- a row has a text for .half; maps and casts alone have loops for them, most of which go through the loops of f32, in
+-- makes complex operands real, and graph_dtype_parts real ones complex; drawn_as_X takes u64 alone and gives X; a row
+-- with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that is a call of a function with rare arguments
+-- (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form MAP1_RARE or MAP2_RARE. Halves take the texts of f32, with
+-- conversions around (lazy/dtype/half.h), but where a row has a text for .half; maps and casts alone have loops for
+-- them, most of which go through the loops of f32, in
 -- blocks (HALF1, HALF2, HALF3). Long functions, of ten ns and more, have no form for native code: inlining them takes
 -- long, and gains nothing. Nor have those of complex numbers. OUT/gpu_gen.h applies the forms of
 -- lazy/native/plugin/gpu_rows.c to all maps, casts and reductions, and has their names in gpu_maps, gpu_casts and
@@ -136,6 +137,8 @@ local function result_of(rule, operand)
     if rule == "graph_dtype_compare" then return bool end
     if rule == "graph_dtype_part" and operand.kind == "c" then return scaled(operand, "f", 0.5) end
     if rule == "graph_dtype_parts" then return not operand.half and scaled(operand, "c", 2) end
+    local drawn = (rule or ""):match "^drawn_as_(%w+)$"
+    if drawn then return operand.name == "u64" and named(drawn) or nil end
     return operand
 end
 

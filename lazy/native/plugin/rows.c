@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lazy/dtype/half.h"
+#include "lazy/vm/simd/drawn.h"
 #include "lazy/vm/simd/vmath.h"
 #include "lazy/vm/simd/vmath_bessel.h"
 #include "lazy/vm/simd/vmath_incomplete.h"

@@ -1,5 +1,5 @@
 /* draws.c: random numbers from counters (draws.h says which), compiled once per instruction set (-DNEAP_ISA), and the
- * compiler vectorizes over counters. What becomes of one counter stands in draw_of.h; floats are made of the bits while
+ * compiler vectorizes over counters. What becomes of one counter stands in drawn.h; floats are made of the bits while
  * these are in the first cache.
  */
 #include "lazy/vm/simd/draw_of.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lazy/dtype/half.h"
+#include "lazy/vm/simd/drawn.h"
 #include "lazy/vm/simd/simd.h"
 #include "lazy/vm/simd/vmath.h"
 #include "lazy/vm/simd/vmath_bessel.h"
