@@ -135,6 +135,17 @@ int neap_array_sharding(neap_ctx *ctx, int32_t id, int32_t *out) {
     return 0;
 }
 
+int neap_mesh_cause(neap_ctx *ctx, int32_t id, uint32_t axes, char *text, size_t capacity) {
+    const neap_node *node = graph_lookup(ctx, id);
+    const lazy_sharding *is = node ? graph_sharding_of(node) : NULL;
+    if (!node || capacity == 0)
+        return node ? NEAP_E_ARGUMENT : neap_error_code();
+    text[0] = 0;
+    if (is && is->differs & axes)
+        shard_cause_text(ctx, node, is->differs & axes, text, capacity);
+    return 0;
+}
+
 static neap_node *lookup_meshed(neap_ctx *ctx, int32_t id) {
     neap_node *node = graph_lookup(ctx, id);
     if (node && (!graph_is_meshed(node) || !graph_has_blocks(node))) {
@@ -259,7 +270,7 @@ static int mesh_do_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *o
 
 static neap_node *build_leave(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, uint32_t manual, bool promised) {
     lazy_sharding inside = mesh_plain(to->mesh);
-    char text[256];
+    char text[256], cause[256];
     inside.manual = manual;
     const lazy_sharding *is = graph_is_meshed(node) ? graph_sharding_of(node) : shard_sharding_intern(&inside);
     if (!is || !(node = mesh_vary(ctx, node, is)))
@@ -268,8 +279,9 @@ static neap_node *build_leave(neap_ctx *ctx, neap_node *node, const lazy_shardin
     if (is->differs & leaving & ~to->splits && !promised) {
         neap_error(NEAP_E_ARGUMENT,
                    "the result differs over %s of the mesh, which its spec does not mention; combine it, as in "
-                   "np.psum, mention the axis, or give {check_rep=false}",
-                   mesh_axes_text(is->mesh, is->differs & leaving & ~to->splits, text, sizeof text));
+                   "np.psum, mention the axis, or give {check_rep=false}%s",
+                   mesh_axes_text(is->mesh, is->differs & leaving & ~to->splits, text, sizeof text),
+                   shard_cause_text(ctx, node, is->differs & leaving & ~to->splits, cause, sizeof cause));
         return NULL;
     }
     uint32_t equal = is->varies & leaving & ~to->splits;

@@ -51,6 +51,9 @@ NEAP_API int neap_sharding_text(int32_t number, int ndim, char *text, size_t cap
 
 /* The sharding of an array; 0: it is an ordinary one. */
 NEAP_API int neap_array_sharding(neap_ctx *ctx, int32_t id, int32_t *out);
+/* What made an array differ along the first of these axes, bits, along which it does: "; it does so by np.axis_index,
+ * script.lua:3", a clause for messages; else "". Cut to `capacity`. */
+NEAP_API int neap_mesh_cause(neap_ctx *ctx, int32_t id, uint32_t axes, char *text, size_t capacity);
 /* Block `k` of those that this process has (their number is returned by neap_array_blocks) as an ordinary array;
  * *position gets the first position on the mesh where it is. */
 NEAP_API int neap_array_blocks(neap_ctx *ctx, int32_t id);

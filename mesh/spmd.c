@@ -436,8 +436,10 @@ static int finish_meshed_node(neap_ctx *ctx, neap_node *node) {
     int status = spread_node(ctx, node, ctx->mesh.call);
     if (status == 0)
         status = check_blocks(node);
-    if (status == 0)
+    if (status == 0) {
         mesh_note_inherit(ctx, node, ctx->mesh.call->note);
+        shard_inherit_causes(node);
+    }
     return status;
 }
 
@@ -508,7 +510,7 @@ static int compare_copies(neap_ctx *ctx, neap_node *node) {
 
 static int check_whole(neap_ctx *ctx, neap_node *node) {
     const lazy_sharding *s = graph_sharding_of(node);
-    char text[256];
+    char text[256], cause[256];
     if (s->nblocks == 0)
         return neap_error(NEAP_E_STATE, "the array lies on devices of other processes, so this one cannot read it");
     if (s->differs && !(s->differs & ~s->unchecked) && !(node->flags & LAZY_ABSTRACT))
@@ -517,8 +519,9 @@ static int check_whole(neap_ctx *ctx, neap_node *node) {
         return neap_error(
             NEAP_E_STATE,
             "the array differs between devices along %s of the mesh, so it has no one value here; combine "
-            "it first, as in np.psum, or print it",
-            mesh_axes_text(s->mesh, s->differs, text, sizeof text));
+            "it first, as in np.psum, or print it%s",
+            mesh_axes_text(s->mesh, s->differs, text, sizeof text),
+            shard_cause_text(ctx, node, s->differs, cause, sizeof cause));
     if (!s->addressable)
         return neap_error(NEAP_E_STATE,
                           "the array is split along %s of the mesh over several processes, so this one cannot read it "

@@ -472,8 +472,19 @@ static int record_apart(control_spreading *s, neap_node **blocks, bool *whole) {
 }
 
 /* ---- One node for all -------------------------------------------------------------------------------------------- */
+/* Of the first input that differs along the axes along which devices decide. */
+static const char *cause_of_split(const control_spreading *s, uint32_t axes, char *text, size_t capacity) {
+    text[0] = 0;
+    for (int j = 0; j < s->node->nin && !*text; j++) {
+        const lazy_sharding *is = graph_sharding_of(s->node->in[j]);
+        if (is && is->differs & axes)
+            shard_cause_text(s->ctx, s->node->in[j], is->differs & axes, text, capacity);
+    }
+    return text;
+}
+
 static int refuse_split_minds(const control_spreading *s, const lazy_sharding *decides) {
-    char names[NEAP_MESH_AXES * 64] = "";
+    char names[NEAP_MESH_AXES * 64] = "", cause[256];
     for (int k = 0; k < decides->mesh->naxes; k++)
         if (decides->distinct >> k & 1) {
             strncat(names, *names ? ", '" : "'", sizeof names - strlen(names) - 1);
@@ -484,10 +495,11 @@ static int refuse_split_minds(const control_spreading *s, const lazy_sharding *d
     return neap_error(
         NEAP_E_ARGUMENT,
         "%s: the %s differs between devices along %s, but %s: devices that go different ways would wait for "
-        "each other; combine it first, as in np.pmax",
+        "each other; combine it first, as in np.pmax%s",
         lazy_ops[s->control->shape.op]->name, loop ? "condition" : "index", names,
         s->control->effects ? "the functions have effects, whose order is one for all devices"
-                            : "the functions exchange data between them");
+                            : "the functions exchange data between them",
+        cause_of_split(s, decides->distinct, cause, sizeof cause));
 }
 
 /* How the index or condition sharding, if devices may go different ways by it; NULL: they go together. */

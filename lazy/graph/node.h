@@ -144,7 +144,7 @@ static inline bool graph_is_fusible(const neap_node *node) {
 static inline void graph_ask(neap_node *node, int64_t elements) {
     node->asked = (uint64_t)elements > UINT32_MAX - node->asked ? UINT32_MAX : node->asked + (uint32_t)elements;
 }
-/* Is it a draw that is so large that it waits for its readers, which may want few of its elements? */
+/* Is the node a large draw, which waits for readers, since these may want few elements? */
 enum { LAZY_LARGE_SIZE = 1 << 14 }; /* elements */
 static inline bool graph_is_waiting_draw(const neap_node *node) {
     return graph_node_op(node)->drawn && node->size >= LAZY_LARGE_SIZE;

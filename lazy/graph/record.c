@@ -346,8 +346,8 @@ static int enroll_work(neap_ctx *ctx, neap_node *node) {
     return 0;
 }
 
-/* Is its element k made of the counter k, or of such elements? Draws under many keys, of pairs of words, or with bounds
- * that are no numbers are read in place too, but not by a gather. */
+/* Is element k made of the counter k, or of such elements? Readers in place of draws under many keys, of pairs of words
+ * and with bounds that are no numbers are views and maps, no gathers. */
 static bool is_drawn(const lazy_op *row, const neap_node *node) {
     bool any = row->drawn;
     if (node->size < LAZY_LARGE_SIZE || graph_is_meshed(node))

@@ -85,12 +85,19 @@ typedef struct lazy_sharding {
 
 struct graph_call; /* graph.h */
 
+/* Which op made values differ along an axis of the mesh: 1 + the number of a row, 0: the array's own op; and the op's
+ * script line, 0: none is known. */
+typedef struct lazy_cause {
+    int32_t op, site;
+} lazy_cause;
+
 typedef struct lazy_shards {
     const lazy_sharding *sharding;
-    neap_node *whole;    /* put together for the host; one reference, or NULL */
-    int32_t note;        /* a text (graph_site_text): what its op did about where data lies; 0: nothing */
-    int32_t past;        /* a text of lines: what the ops before it did; 0: nothing */
-    neap_node *blocks[]; /* sharding->nblocks, one reference each; all NULL in a trace */
+    lazy_cause cause[NEAP_MESH_AXES]; /* of the axes over which the array differs */
+    neap_node *whole;                 /* put together for the host; one reference, or NULL */
+    int32_t note;                     /* a text (graph_site_text): what its op did about where data lies; 0: nothing */
+    int32_t past;                     /* a text of lines: what the ops before it did; 0: nothing */
+    neap_node *blocks[];              /* sharding->nblocks, one reference each; all NULL in a trace */
 } lazy_shards;
 
 static inline bool graph_is_meshed(const neap_node *node) {
@@ -120,6 +127,11 @@ int shard_sharding_block(const lazy_sharding *sharding, int position);
 /* The coordinate of a position along an axis; the position that has `coordinate` there, and else agrees with it. */
 int shard_mesh_coordinate(const lazy_mesh *mesh, int position, int axis);
 int shard_mesh_move(const lazy_mesh *mesh, int position, int axis, int coordinate);
+/* A complete node gets the causes of the inputs that differ. */
+void shard_inherit_causes(neap_node *node);
+/* A clause for the end of a message that an array differs along the axes, with the cause along the first axis: "; it
+ * does so by np.axis_index, script.lua:3". Written to `text`, and returned. */
+const char *shard_cause_text(const neap_ctx *ctx, const neap_node *node, uint32_t axes, char *text, size_t capacity);
 /* In how many parts an axis of the array is divided. */
 int64_t shard_sharding_parts(const lazy_sharding *sharding, int axis);
 

@@ -5,6 +5,7 @@
 #include "lazy/graph/graph.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -196,6 +197,47 @@ int64_t shard_sharding_parts(const lazy_sharding *s, int axis) {
     for (int k = 0; k < NEAP_MESH_AXES && s->split[axis][k]; k++)
         parts *= s->mesh->sizes[s->split[axis][k] - 1];
     return parts;
+}
+
+/* ---- Causes of differences --------------------------------------------------------------------------------------- */
+/* The cause as an input's reader sees the cause: the input's script line is known by then. All readers share the node
+ * of a coordinate along an axis, so the line of a coordinate is the line of the first reader. */
+static lazy_cause cause_by(const neap_node *in, int axis) {
+    lazy_cause cause = in->shards->cause[axis];
+    if (!cause.op)
+        cause.op = 1 + in->op;
+    if (!cause.site && !graph_is_token(in))
+        cause.site = in->site;
+    return cause;
+}
+
+/* The token of a collective names an axis, and brings no difference. */
+static bool brings_difference(const neap_node *node, int k, int axis) {
+    const neap_node *in = node->in[k];
+    bool token = graph_node_op(node)->flags & LAZY_OP_AXIS && k == 1;
+    return graph_is_meshed(in) && !token && graph_sharding_of(in)->differs >> axis & 1;
+}
+
+void shard_inherit_causes(neap_node *node) {
+    const lazy_sharding *s = graph_sharding_of(node);
+    for (int axis = 0; s->differs >> axis; axis++)
+        for (int k = 0; k < node->nin && s->differs >> axis & 1; k++)
+            if (brings_difference(node, k, axis)) {
+                node->shards->cause[axis] = cause_by(node->in[k], axis);
+                break;
+            }
+}
+
+const char *shard_cause_text(const neap_ctx *ctx, const neap_node *node, uint32_t axes, char *text, size_t capacity) {
+    int axis = axes ? __builtin_ctz(axes) : 0;
+    lazy_cause cause = cause_by(node, axis);
+    const char *line = graph_site_text(ctx, cause.site ? cause.site : node->site);
+    const lazy_op *row = lazy_ops[cause.op - 1];
+    bool argument = row->flags & LAZY_OP_MESH && row->arity, part = row->flags & LAZY_OP_PART;
+    const char *name = argument ? "an argument that in_specs divide" : part ? "a loop or a branch" : row->name;
+    snprintf(text, capacity, "; it does so by %s%s%s%s", argument || part ? "" : "np.", name, line ? ", " : "",
+             line ? line : "");
+    return text;
 }
 
 /* ---- Expansion --------------------------------------------------------------------------------------------------- */

@@ -192,15 +192,24 @@ local function enter(x, facts, c)
     return core.call_ids(NAME, id_box, 1, function() return C.neap_mesh_enter(ctx, x._id, inner, id_box) end)[1]
 end
 
+local cause_room = ffi.new("char[?]", 512)
+
+--- What made an array differ along axes (bits), as a clause.
+local function cause_of(x, bits)
+    core.call(NAME, function() return C.neap_mesh_cause(ctx, x._id, bits, cause_room, ffi.sizeof(cause_room)) end)
+    return ffi.string(cause_room)
+end
+
 --- Raises if an array that lies so may differ where its spec says that it does not.
-local function check_same(lies, facts, c, path, what, spec)
+local function check_same(x, lies, facts, c, path, what, spec)
     local unsaid = band(lies.differs, c.new, bnot(facts.bits))
     if not c.check or unsaid == 0 then return end
     local one = band(unsaid, unsaid - 1) == 0
     raise(NAME, "%s of %s may differ over mesh %s %s, but %s is %s, which does not name %s, and so says that it is the "
           .. "same all along: combine it (np.psum, np.pmean, np.pmax, np.all_gather), or name the %s in out_specs; "
-          .. "with check_rep=false you promise that it is the same", path, c.body, one and "axis" or "axes",
-          names_text(c.mesh, unsaid), what, tostring(spec), one and "it" or "them", one and "axis" or "axes")
+          .. "with check_rep=false you promise that it is the same%s", path, c.body, one and "axis" or "axes",
+          names_text(c.mesh, unsaid), what, tostring(spec), one and "it" or "them", one and "axis" or "axes",
+          cause_of(x, unsaid))
 end
 
 local EVERYWHERE = np.P()
@@ -213,7 +222,7 @@ local function leave(x, facts, c, path, what, spec)
         lies = layout_of(x)
     end
     lies = lies or ORDINARY
-    check_same(lies, facts, c, path, what, spec)
+    check_same(x, lies, facts, c, path, what, spec)
     local key = lies.number * 16 + core.ndim(x)
     local number = facts.out[key]
     if not number then
