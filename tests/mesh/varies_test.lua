@@ -71,7 +71,7 @@ check.test("a result that varies is refused with what made it vary", function()
     end, P())(x)]], "; it does so by np.ppermute, script.lua:4")
     names([[map(function(a)
         local total = np.psum(a, "i")
-        return np.psum_scatter(total, "j", { tiled = true })
+        return np.psum_scatter(np.pvary(total, "j"), "j", { tiled = true })
     end, P())(x)]], "; it does so by np.psum_scatter, script.lua:4")
 end)
 
