@@ -152,9 +152,9 @@ local own = np.array({ HIGH, LOW }, { dtype = "u32" })
 local N = 100000 -- rows and columns: 10^10 elements
 
 --- The words that places of the draw hash to, exclusive or.
-local function words(places)
+local function words(list)
     local out = {}
-    for k, place in ipairs(places) do
+    for k, place in ipairs(list) do
         local i, j = place[1], place[2]
         local counter = i * N + j
         local hi, lo = threefry(HIGH, LOW, math.floor(counter / 2 ^ 32), counter % 2 ^ 32)
