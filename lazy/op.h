@@ -263,7 +263,7 @@ typedef struct lazy_payload {
     void (*programs)(const neap_node *node, lazy_inner *out);
     /* Are these the attributes of one of its results, a node of a row with LAZY_OP_PART? */
     bool (*has_part)(const neap_node *node, int64_t nattrs, const int64_t *attrs);
-    /* Is it, or a node in its programs, batched by a rule that the caller of the batch has? NULL: it is not. */
+    /* Is the node, or a node of its programs, batched by a rule of the batch's caller? NULL: no. */
     bool (*has_batch_rules)(const neap_node *node);
 
     /* Printing. Writes what stands behind the name of the op; NULL: the attributes stand there. */
@@ -292,8 +292,8 @@ typedef struct lazy_intrinsic {
  * axes of the result are theirs, and each key counts from 0. */
 typedef struct lazy_drawing lazy_drawing; /* plan/drawing.h */
 typedef struct lazy_drawn {
-    int keys;                            /* the input that has them; those before it are bounds */
-    int first;                           /* the attribute with which the shape of what a key draws begins */
+    int keys;                            /* the input with the keys, behind the bounds */
+    int first;                           /* the attribute where the shape of the elements of a key begins */
     int32_t (*element)(lazy_drawing *d); /* writes the maps that make an element; returns its value */
 } lazy_drawn;
 
@@ -339,7 +339,7 @@ typedef struct lazy_op {
     /* LAZY_CALL: as launches on a GPU: fills in the plan (lazy/vm/gpu_calls.h). Returns why it cannot, a clause, or
      * NULL. NULL: there is no code for GPUs. */
     const char *(*gpu)(const lazy_call *call, struct vm_gpu_call *plan);
-    /* LAZY_CALL: a draw, of which a reader of a few elements makes these by itself. NULL: it is none. */
+    /* LAZY_CALL: a draw, whose readers make a few elements by themselves. NULL: not a draw. */
     const lazy_drawn *drawn;
     /* LAZY_CALL: the form of an operand to keep on a CPU. NULL: none. */
     const lazy_kept *keeps;

@@ -87,7 +87,7 @@ typedef struct neap_batch_wanted { /* a rule that a batch needs */
     int32_t number;                /* of the callee */
     uint8_t batched[NEAP_MOST_OPERANDS];
 } neap_batch_wanted;
-/* Looks for a rule that such a batch needs and that is not among those given; *out says which. Records nothing. */
+/* Looks for a rule that such a batch needs and `how` lacks, and describes the rule in *out. Records nothing. */
 NEAP_API int neap_program_batch_wants(neap_ctx *ctx, neap_program *program, const neap_batch *how,
                                       const uint8_t *batched, neap_batch_wanted *out);
 /* The number, from 1 on, of a program whose calls are batched by a rule: no other living program has it. Negative: an
@@ -108,11 +108,12 @@ NEAP_API int neap_program_text(neap_program *program, int lines, char *text, siz
  * control flow "call", "branch", "while" or "scan". Behind these: why its programs may not run again (empty: they may),
  * length, reverse, operands, xs, and for each program which of those arrays are its inputs: "0,1;0,2". */
 NEAP_API int neap_program_steps(neap_program *program, char *text, size_t capacity, size_t *bytes);
-/* Records its ops again on arrays, as neap_program_follow, and gives the arrays of all steps: of each its values, then
- * what its programs read. count: how many there are by neap_program_steps. silent: no effect happens. */
+/* Records the program's ops again on arrays, as neap_program_follow, and gives the arrays of all steps: the values of a
+ * step, then the arrays for the step's programs. count: the number of all by neap_program_steps. silent: no effect
+ * happens. */
 NEAP_API int neap_step_values(neap_ctx *ctx, neap_program *program, int silent, int n, const int32_t *inputs, int count,
                               int32_t *values);
-/* Program k of those that a step of control flow runs, both counted from 0. */
+/* Program k of a step of control flow, both counted from 0. */
 NEAP_API int neap_step_program(neap_program *program, int step, int k, neap_program **out); /* OWNED */
 /* A picture of its graph, in the language of Graphviz's dot, of bounded size. */
 NEAP_API int neap_program_dot(neap_program *program, char *text, size_t capacity, size_t *bytes);
