@@ -110,7 +110,9 @@ check.test("sizes that differ share memory where little of it is wasted", functi
     local narrow = w[{ {}, { 0, N / 2 } }]:wait() -- N × N/2
     -- The narrow products have 30 tiles; each copies its 36 rows, 256 columns at a time, in a block of 40 KiB, of which
     -- there are as many as workers; the last rows are 8, in a block of 10 KiB. No number of these is as large as arrays
-    -- of this test.
+    -- of this test. The baseline's tiles have 32 rows, so that blocks and arrays are not told apart there.
+    local wide = pcall(np.debug.kernels, { isa = "avx2" })
+    np.debug.kernels {}
     local highest = jitted_peak(function(a, b, c)
         local half = a:matmul(c)                  -- 0.5
         local whole = half:matmul(c:transpose())  -- 1
@@ -118,7 +120,8 @@ check.test("sizes that differ share memory where little of it is wasted", functi
         return again:matmul(c:transpose()):matmul(b)
     end, x, w, narrow)
     local copies = (highest - 2) * MATRIX / (40 * 1024)
-    check.ok(copies >= 0 and copies <= 30 and copies * 4 % 1 == 0, copies .. " copies of tiles beside the arrays")
+    check.ok(copies >= 0 and copies <= 30 and (copies * 4 % 1 == 0 or not wide), copies .. " copies of tiles beside "
+             .. "the arrays")
     local row = w[{ { 0, 4 }, {} }]:wait()        -- a result never keeps much more than its size
     check.equal(jitted_peak(function(a, b, c) return c:matmul(a:matmul(b)):matmul(b) end, x, w, row), 1 + 2 * 4 / N)
 end)
