@@ -41,8 +41,8 @@ typedef enum lazy_class {
     LAZY_ASSEMBLE, /* pieces of the result are copied from inputs: concatenate, pad */
     LAZY_GATHER, /* take: elements of input 0 along an axis, its first attribute, at the places that input 1 says, whose
                     * axes replace that one. Fused into what reads it; input 0 is materialized */
-    LAZY_CALL,   /* a function over whole arrays: products, scatters, sorts, random draws ("heavy": its operands
-                    * and results are materialized, and recording it starts it) */
+    LAZY_CALL,   /* a function over whole arrays: products, scatters, sorts, random draws ("heavy": operands and
+                    * results are materialized, and recording a call starts the call, but for large draws: .drawn) */
 } lazy_class;
 
 /* Where a source that no rule infers has its value. */
