@@ -136,11 +136,10 @@ static void is_shared(int workers) {
 
 static _Atomic int entered, finished;
 
-/* The first index, which the caller takes, outlasts all that helpers do. */
+/* The first index that is taken outlasts the others. */
 static void linger(void *arg, int64_t i, const neap_run *run) {
-    (void)arg, (void)run;
-    atomic_store(&entered, 1);
-    sleep_ms(i == 0 ? 50 : 1);
+    (void)arg, (void)i, (void)run;
+    sleep_ms(atomic_exchange(&entered, 1) ? 1 : 50);
 }
 
 static int run_lingering(void *arg, const neap_run *run) {
@@ -181,15 +180,15 @@ static void wait_until(_Atomic int *flag) {
         sleep_ms(1);
 }
 
-/* The caller's first index lasts until the guest has come and gone; the guest's first one tells it to go. */
+/* The caller's first index, whichever part it is of, lasts until the guest has come and gone, so that no chunk is
+ * measured before the guest comes. The guest's first one tells it to go. */
 static void share_with_guest(void *arg, int64_t i, const neap_run *run) {
     party *p = arg;
     p->hits[i]++;
     if (run->worker < 0) {
         p->guest++;
         neap_waker_wake(p->waker);
-    } else if (i == 0) {
-        atomic_store(&p->offered, 1);
+    } else if (!atomic_exchange(&p->offered, 1)) {
         wait_until(&p->left);
     }
 }
