@@ -36,7 +36,7 @@
 #include "engine/routine.h"
 #include "engine/transport.h"
 
-enum { NEAP_DEVICE_ABI = 7 }; /* raised when anything below changes */
+enum { NEAP_DEVICE_ABI = 8 }; /* raised when anything below changes */
 
 typedef struct neap_device neap_device; /* an open device */
 typedef struct neap_event neap_event;   /* a point in a stream */

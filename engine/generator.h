@@ -10,6 +10,7 @@
 
 typedef struct neap_generator {
     uint32_t abi;     /* NEAP_DEVICE_ABI */
+    uint64_t build;   /* of what it was compiled with, bodies and op rows (native_build.h): another one is not used */
     const char *name; /* with its version, as users are told: "LLVM 19.1.7" */
     /* Makes an object file of a body (lazy/native/native.h: native_body), whose function `kernel` is a native_code for
      * the instruction set. *object is OWNED (free). 0, or a negative NEAP_E_… after the host's error(). */

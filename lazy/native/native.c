@@ -27,6 +27,7 @@
 #include "lazy/native/cache.h"
 #include "lazy/native/object.h"
 #include "lazy/op.h"
+#include "native_build.h"
 #include "native_gen.h"
 #include "ops_gen.h"
 
@@ -233,10 +234,12 @@ static const neap_generator *generator(void) {
             snprintf(plugin.missing, sizeof plugin.missing, "%s", neap_error_text());
         else if (!neap_generator_in_use())
             snprintf(plugin.missing, sizeof plugin.missing, "neap_native.so offers no generator");
+        else if (neap_generator_in_use()->build != NATIVE_BUILD)
+            snprintf(plugin.missing, sizeof plugin.missing, "neap_native.so is of another build of neap");
     }
     plugin.sought = true;
     pthread_mutex_unlock(&plugin.mutex);
-    return neap_generator_in_use();
+    return plugin.missing[0] ? NULL : neap_generator_in_use();
 }
 
 static bool load(native_unit *unit, const void *file, size_t bytes) {

@@ -226,6 +226,24 @@ end
     check.equal({ status, out, err }, { 0, "popen\nexecute\n7\n7\n7\n7\n7\n", "" })
 end)
 
+check.test("a generator of another build is not used", function()
+    local build = process.neap:match "^(.*)/[^/]*$"
+    local number = process.read(build .. "/generated/native_build.h"):match "0x(%x+)ull"
+    local bytes = {}
+    for pair in ("%016s"):format(number):gsub(" ", "0"):gmatch "%x%x" do
+        table.insert(bytes, 1, string.char(tonumber(pair, 16)))
+    end
+    local plugin, own = process.read(build .. "/neap_native.so"), table.concat(bytes)
+    local at = plugin:find(own, 1, true)
+    check.ok(at, "the plugin says of which build it is")
+    local other = assert(io.open(folder .. "/neap_native.so", "wb"))
+    other:write(plugin:sub(1, at - 1), own:reverse(), plugin:sub(at + #own))
+    other:close()
+    local status, out, err = process.run { "env", "NEAP_PLUGIN_PATH=" .. folder, process.neap, "doctor" }
+    check.equal({ status, err }, { 0, "" })
+    check.ok(out:find("\nnative code +neap_native.so is of another build of neap\n"), out)
+end)
+
 check.test("Ctrl-C ends a script that keeps the thread busy", function()
     local terminal = process.terminal({ process.file(BUSY .. [[
 print "ready"

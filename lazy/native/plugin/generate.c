@@ -34,6 +34,7 @@
 #include "lazy/native/plugin/target.h"
 #include "ops_gen.h"
 
+#include "native_build.h"
 #include "native_gen.h"
 
 LLVMTypeRef ir_element(generator *g, int dtype) {
@@ -568,8 +569,11 @@ static int for_gpu(const void *kernel, const char *target, void **out, size_t *b
 #define for_gpu NULL
 #endif
 
-static const neap_generator offered = {
-    .abi = NEAP_DEVICE_ABI, .name = "LLVM " LLVM_VERSION_STRING, .generate = generate, .generate_gpu = for_gpu};
+static const neap_generator offered = {.abi = NEAP_DEVICE_ABI,
+                                       .build = NATIVE_BUILD,
+                                       .name = "LLVM " LLVM_VERSION_STRING,
+                                       .generate = generate,
+                                       .generate_gpu = for_gpu};
 
 int neap_plugin_open(const neap_plugin_host *given) {
     if (given->abi != NEAP_DEVICE_ABI)
