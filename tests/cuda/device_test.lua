@@ -93,6 +93,7 @@ for name, loop in pairs {
         terminal:send "x = np.ones{30000}; print('ready', (x * 2):sum())\n"
         terminal:expect "ready\t60000"
         terminal:send(loop .. "\n")
+        terminal:expect "\r\n"
         process.sleep(1)
         terminal:send "\3"
         terminal:expect "nterrupt"

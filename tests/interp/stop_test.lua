@@ -206,6 +206,7 @@ on_prompts("a second press gives up what runs in the background", false, functio
         local loop = FOREVER:format(prints)
         for _, waits in ipairs { "", "np.wait_all()" } do -- at the prompt, or while a command waits
             terminal:send("kept = np.arange(3):wait() y = " .. loop .. waits .. "\n")
+            terminal:expect "\r\n"
             if prints ~= "" then terminal:expect "at" end
             process.sleep(0.3)
             terminal:send "\3"

@@ -170,9 +170,9 @@ function Terminal:fill(seconds)
 end
 
 --- Waits until the output after the last match holds the plain text; returns what came before it. Raises after
--- `seconds` (default 20).
+-- `seconds` (default 60: a busy machine is slow).
 function Terminal:expect(text, seconds)
-    local deadline = process.now() + (seconds or 20)
+    local deadline = process.now() + (seconds or 60)
     while true do
         local from, to = self.seen:find(text, self.taken, true)
         if from then
@@ -192,9 +192,20 @@ function Terminal:kill(signal)
     C.kill(self.pid, signal)
 end
 
---- Waits for the end of the process, at most `seconds` (default 20); returns its exit status, 128 + the signal.
+--- Stops the process, and waits until it is. (Ctrl-Z does not: nobody could wake what a test has started.)
+function Terminal:stop()
+    local SIGSTOP, deadline = 19, process.now() + 60
+    C.kill(self.pid, SIGSTOP)
+    repeat
+        if process.read(("/proc/%d/stat"):format(self.pid)):match "^.*%) (%a)" == "T" then return end
+        self:fill(0.01)
+    until process.now() > deadline
+    error("the process was not stopped", 2)
+end
+
+--- Waits for the end of the process, at most `seconds` (default 60); returns its exit status, 128 + the signal.
 function Terminal:finish(seconds)
-    local deadline = process.now() + (seconds or 20)
+    local deadline = process.now() + (seconds or 60)
     local status = ffi.new("int[1]")
     while C.waitpid(self.pid, status, 1) == 0 do
         if process.now() > deadline then
