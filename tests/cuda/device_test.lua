@@ -92,6 +92,7 @@ for name, loop in pairs {
         terminal:expect "> "
         terminal:send "x = np.ones{30000}; print('ready', (x * 2):sum())\n"
         terminal:expect "ready\t60000"
+        terminal:expect "> "
         terminal:send(loop .. "\n")
         terminal:expect "\r\n"
         process.sleep(1)

@@ -286,9 +286,11 @@ check.test("a child that deals with Ctrl-C keeps the program going", function()
 end)
 
 check.test("a reader that does not read", function()
-    local script = process.file "print 'ready' for i = 1, 1e9 do print('line', i) end"
-    local line = [[{ timeout --preserve-status -s INT 1 "$0" "$1"; echo $? >&2; } | { read first; sleep 4; }]]
-    local _, _, err = process.run { "sh", "-c", line, process.neap, script }
+    local script, pid = process.file "print 'ready' for i = 1, 1e9 do print('line', i) end", process.file ""
+    local line = [[
+        { env --default-signal=INT sh -c 'echo $$ >"$2"; exec "$0" "$1"' "$0" "$1" "$2"; echo $? >&2; } |
+        { read first; sleep 0.5; kill -INT $(cat "$2"); sleep 4; }]]
+    local _, _, err = process.run { "sh", "-c", line, process.neap, script, pid }
     check.ok(err:find "interrupted" and err:find "\n130\n$", err)
 end)
 
