@@ -118,6 +118,7 @@ for module, names in pairs {
     ["transforms.control"] = "cond switch while_loop fori_loop scan",
     ["transforms.scans"] = "associative_scan map",
     ["transforms.check_grads"] = "check_grads",
+    ["transforms.kernel"] = "kernel",
     ["programs.program"] = "trace",
     ["programs.eval_shape"] = "eval_shape",
     ["programs.program_file"] = "load_program",

@@ -1,6 +1,6 @@
 """elements.py: definitions for functions of elements, polynomials, transforms and signals."""
 
-MODULES = """differences elementwise fft polynomials signal special"""
+MODULES = """differences elementwise fft kernel polynomials signal special"""
 
 
 def smooth(f, order=0):
@@ -227,3 +227,14 @@ def spectrum(f, o, *signals):
     if f is scipy.signal.istft: # whose times count the signals where there are several
         return np.arange(results[1].shape[-1]) / o.get("fs", 1), results[1]
     return results
+
+
+def kernel(name, a, b):
+    """The formulas of kernel_test.lua by their names."""
+    if name == "gap":
+        return np.where(a > b, a - b, 0.0)
+    if name == "softer":
+        return np.log1p(np.exp(-np.abs(a - b))) + np.maximum(a, b)
+    if name == "parts":
+        return np.where((a * b > 0) & (b > -9), a * b * (a * b), a * b / 2)
+    return np.sin(a) * np.cos(b) + np.tanh(a * b) / np.sqrt(1 + b * b)
