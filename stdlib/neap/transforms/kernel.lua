@@ -113,7 +113,7 @@ local function names_of(label, args)
     return core.copy_list(args)
 end
 
---- np.kernel{name="kernel", args=…, real=…, grad=…} -> function: a function of elements by a formula, as the texts of
+--- np.kernel{name=…, args=…, real=…, grad=…} -> function: a function of elements by a formula, as the texts of
 -- neap's own ops are: C expressions of real numbers. Its arguments, arrays or numbers, broadcast and meet as those of
 -- one op of real numbers: bool and integers become f32 (64-bit ones f64), halves are computed in f32 and rounded once.
 -- The result has their dtype; bool where it is a condition. Complex arguments raise. A kernel is made of ops, so it is
@@ -128,7 +128,7 @@ end
 -- Derivatives are those of the ops. What stands in a branch of ?: gets none from elements of which the other one is
 -- taken: the slope of a > 0 ? log(a) : 0 is 0 where a is 0, not NaN as with np.where. With `grad` the slopes are given,
 -- to both modes; in np.jit such a kernel is a step of its own, as a function of np.custom_jvp is.
---- name: what np.explain, the texts of programs and errors call it
+--- name: what np.explain, the texts of programs and errors call it, as np.named_scope does
 --- args: a table of the arguments' names, in order, each of which the formula uses
 --- real: the formula
 --- grad: a table of formulas, one for each argument: the slope of the result by it, of the arguments and the result, y
@@ -140,18 +140,18 @@ end
 -- [0.  0.5]
 function np.kernel(given)
     local o = core.options("kernel", given, { name = true, args = true, real = true, grad = true })
-    local name = o.name == nil and "kernel" or o.name
-    if type(name) ~= "string" or name == "" or #name > 100 or name:find "%c" then
+    local name = o.name
+    if name ~= nil and (type(name) ~= "string" or name == "" or #name > 100 or name:find "%c") then
         bad_argument("kernel", nil, "name", "a text of 1 to 100 bytes without control characters", name)
     end
-    local label = o.name == nil and "kernel" or ("kernel '%s'"):format(name)
+    local label = name and ("kernel '%s'"):format(name) or "kernel"
     local names = names_of(label, o.args)
     if type(o.real) ~= "string" then bad_argument(label, nil, "real", "a text, the formula", o.real) end
     local text = read(label, "option 'real'", o.real, names)
     local function plain(...) return run(text, { ... }) end
     jit.off(plain)
     local compute = o.grad ~= nil and with_slopes(text, slopes_of(label, o.grad, names)) or plain
-    local scoped = np.named_scope(name, compute)
+    if name then compute = np.named_scope(name, compute) end
     local n = #names
     local function kernel(...)
         if select("#", ...) ~= n then
@@ -168,7 +168,7 @@ function np.kernel(given)
             shapes[k] = core.shape_of(values[k])
         end
         if n > 1 then shape.broadcast(label, unpack(shapes)) end -- raises here, not at some op
-        local result = scoped(unpack(values, 1, n))
+        local result = compute(unpack(values, 1, n))
         return text.condition and result or operands.narrow(result, half)
     end
     jit.off(kernel)
