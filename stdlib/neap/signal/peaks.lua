@@ -10,48 +10,42 @@ local operands = require "neap.arrays.operands"
 
 local np = core.np
 local raise, bad_argument, type = core.raise, core.bad_argument, type
-local floor, max, min = math.floor, math.max, math.min
+local floor, max, min, huge = math.floor, math.max, math.min, math.huge
 
 local peaks = {}
 
+local doubles, indices, bytes = ffi.typeof "double[?]", ffi.typeof "int32_t[?]", ffi.typeof "uint8_t[?]"
+
 -- ---- Arguments ------------------------------------------------------------------------------------------------------
 
-local doubles = ffi.typeof "double[?]"
-
---- Argument 1 as an array, its elements as a vector of doubles, and how many there are.
-local function numbers_of(name, x)
+--- Argument 1 as a signal: x, an array of f32 or f64; values, its elements as memory, as long as there is x; n, how
+-- many there are; dtype, the real one of results.
+local function signal_of(name, x)
     x = operands.meet("signal." .. name, 1, x)
     local dtype = core.dtype_of(x)
     if core.ndim(x) ~= 1 or dtype.kind == "c" then
         raise("signal." .. name, "argument 1 must be a signal of real numbers, 1-d; got %s of shape %s", dtype.name,
               core.shape_text(x))
     end
-    local wide = np.astype(x, "f64")
+    local wide = dtype.name == "f32" and x or np.astype(x, "f64")
     local plain = np.where(np.isnan(wide), np.nan, wide) -- so that no other NaN's bits become a Lua number
-    local values = core.read(plain, function(data, n)
-        local copy = doubles(n)
-        ffi.copy(copy, data, 8 * n)
-        return copy
-    end)
-    return x, values, x.size
+    return { x = plain, values = ffi.cast(core.dtype_of(plain).const_pointer, core.data(plain)), n = x.size,
+             dtype = dtype.inexact and dtype.name or dtype.real }
 end
 
---- A list of numbers as an array.
-local function array_of(list, dtype)
-    if #list == 0 then return np.zeros({ 0 }, { dtype = dtype }) end
-    return np.array(list, { dtype = dtype })
-end
-
---- The real dtype of results.
-local function real_of(x)
-    local dtype = core.dtype_of(x)
-    return dtype.inexact and dtype.name or dtype.real
+--- The first `count` elements of memory, of doubles or int32_t, as an array: numbers of a dtype, or i32.
+local function array_of(memory, count, dtype)
+    local whole = ffi.istype(indices, memory)
+    local x = core.fill(core.dtype_codes[whole and "i32" or "f64"], { count }, function(out)
+        ffi.copy(out, memory, count * (whole and 4 or 8))
+    end, "void *")
+    return whole and x or np.astype(x, dtype)
 end
 
 local function half_window(name, wlen)
     wlen = core.plain(wlen)
-    if wlen == nil then return nil end
-    if type(wlen) ~= "number" or not (wlen > 1 and wlen < math.huge) then
+    if wlen == nil then return huge end
+    if type(wlen) ~= "number" or not (wlen > 1 and wlen < huge) then
         bad_argument("signal." .. name, nil, "wlen", "a number above 1", wlen)
     end
     return floor(math.ceil(wlen) / 2)
@@ -60,13 +54,13 @@ end
 local function relative(name, value)
     value = core.plain(value)
     if value == nil then return 0.5 end
-    if type(value) ~= "number" or not (value >= 0 and value < math.huge) then
+    if type(value) ~= "number" or not (value >= 0 and value < huge) then
         bad_argument("signal." .. name, nil, "rel_height", "a number from 0", value)
     end
     return value
 end
 
---- Argument 2, places in the signal, as a list of integers.
+--- Argument 2, places in the signal, as columns of peaks.
 local function places_of(name, given, n)
     local x = operands.meet("signal." .. name, 1, given)
     if core.ndim(x) ~= 1 then
@@ -78,73 +72,93 @@ local function places_of(name, given, n)
             raise("signal." .. name, "argument 2 (peaks) has the place %.14g, of a signal of %d elements", place, n)
         end
     end
-    return list
+    return { peaks = indices(#list, list) }, #list
 end
 
--- ---- Peaks ----------------------------------------------------------------------------------------------------------
+-- ---- Walks ----------------------------------------------------------------------------------------------------------
 
---- The middles of peaks, and with `edges` their first and last places; equal neighbours are a single peak.
-local function local_maxima(x, n, edges)
-    local middles, lefts, rights, count, i = {}, {}, {}, 0, 1
+-- What is known of peaks stands in columns by name, memory with an element for each peak. Walks read the columns of
+-- `count` peaks, and write others.
+
+--- Writes the middles of peaks, equal neighbours being a single one; their first and last places too, if there are
+-- `lefts` and `rights`. Returns how many there are.
+local function walk_maxima(x, n, middles, lefts, rights)
+    local count, i = 0, 1
     while i < n - 1 do
         if x[i - 1] < x[i] then
             local ahead = i + 1
             while ahead < n - 1 and x[ahead] == x[i] do ahead = ahead + 1 end
             if x[ahead] < x[i] then
-                count = count + 1
                 middles[count] = floor((i + ahead - 1) / 2)
-                if edges then lefts[count], rights[count] = i, ahead - 1 end
-                i = ahead
+                if lefts then lefts[count], rights[count] = i, ahead - 1 end
+                count, i = count + 1, ahead
             end
         end
         i = i + 1
     end
-    if edges then return middles, lefts, rights end
-    return middles
+    return count
 end
 
---- How far a peak stands above the higher of both valleys, and where the valleys lie.
-local function prominence(x, n, peak, half)
-    local top = x[peak]
-    local function valley(step, stop)
-        local i, low, base = peak, top, peak
-        while (i - stop) * step <= 0 and x[i] <= top do
-            if x[i] < low then low, base = x[i], i end
-            i = i + step
+--- Marks peaks nearer than `distance` to a higher peak, from the highest on, the last one of `order`.
+local function walk_apart(places, count, order, distance, gone)
+    for k = count - 1, 0, -1 do
+        local this = order[k]
+        if gone[this] == 0 then
+            local j = this - 1
+            while j >= 0 and places[this] - places[j] < distance do gone[j], j = 1, j - 1 end
+            j = this + 1
+            while j < count and places[j] - places[this] < distance do gone[j], j = 1, j + 1 end
         end
-        return low, base
     end
-    local left, left_base = valley(-1, half and max(peak - half, 0) or 0)
-    local right, right_base = valley(1, half and min(peak + half, n - 1) or n - 1)
-    return top - max(left, right), left_base, right_base
 end
 
---- The width of a peak between its bases, where the signal crosses a height: the width, the height, and both places.
-local function width_of(x, peak, tall, left, right, part)
-    local height = x[peak] - tall * part
-    local function edge_at(step, stop)
+--- Writes how far peaks stand above the higher of both valleys, and where the valleys lie.
+local function walk_prominences(x, n, places, count, half, prominences, lefts, rights)
+    for k = 0, count - 1 do
+        local peak = places[k]
+        local top, first, last = x[peak], max(peak - half, 0), min(peak + half, n - 1)
+        local left, right, left_base, right_base = top, top, peak, peak
         local i = peak
-        while i ~= stop and height < x[i] do i = i + step end
-        if x[i] < height then return i - step * (height - x[i]) / (x[i - step] - x[i]) end
-        return i
+        while i >= first and x[i] <= top do
+            if x[i] < left then left, left_base = x[i], i end
+            i = i - 1
+        end
+        i = peak
+        while i <= last and x[i] <= top do
+            if x[i] < right then right, right_base = x[i], i end
+            i = i + 1
+        end
+        prominences[k], lefts[k], rights[k] = top - max(left, right), left_base, right_base
     end
-    local from, to = edge_at(-1, left), edge_at(1, right)
-    return to - from, height, from, to
 end
 
---- Lists of the `count` results, four at most, of f(peak, k) for each peak.
-local function columns(list, count, f)
-    local result = {}
-    for c = 1, count do result[c] = {} end
-    local first, second, third, fourth = unpack(result)
-    for k = 1, #list do
-        local one, two, three, four = f(list[k], k)
-        first[k] = one
-        if second then second[k] = two end
-        if third then third[k] = three end
-        if fourth then fourth[k] = four end
+--- Writes the widths of peaks between their valleys, where the signal crosses a height, the heights and both places.
+local function walk_widths(x, count, of, part)
+    local places, prominences, lefts, rights = of.peaks, of.prominences, of.left_bases, of.right_bases
+    local widths, heights, left_ips, right_ips = of.widths, of.width_heights, of.left_ips, of.right_ips
+    for k = 0, count - 1 do
+        local peak, left, right = places[k], lefts[k], rights[k]
+        local height, from, to = x[peak] - prominences[k] * part, peak, peak
+        while from ~= left and height < x[from] do from = from - 1 end
+        while to ~= right and height < x[to] do to = to + 1 end
+        if x[from] < height then from = from + (height - x[from]) / (x[from + 1] - x[from]) end
+        if x[to] < height then to = to - (height - x[to]) / (x[to - 1] - x[to]) end
+        widths[k], heights[k], left_ips[k], right_ips[k] = to - from, height, from, to
     end
-    return result
+end
+
+--- Adds the columns of prominences to those of peaks.
+local function add_prominences(of, count, signal, half)
+    of.prominences, of.left_bases, of.right_bases = doubles(count), indices(count), indices(count)
+    walk_prominences(signal.values, signal.n, of.peaks, count, half, of.prominences, of.left_bases, of.right_bases)
+end
+
+--- Adds the columns of widths, and those of prominences if they are not there.
+local function add_widths(of, count, signal, o)
+    if not of.prominences then add_prominences(of, count, signal, o.half) end
+    of.widths, of.width_heights, of.left_ips, of.right_ips =
+        doubles(count), doubles(count), doubles(count), doubles(count)
+    walk_widths(signal.values, count, of, o.part)
 end
 
 --- np.signal.peak_prominences(x, peaks, {wlen=…}) -> prominences, left_bases, right_bases: how far each peak of a 1-d
@@ -157,10 +171,11 @@ end
 function peaks.peak_prominences(x, places, given)
     local name = "peak_prominences"
     local half = half_window(name, core.options("signal." .. name, given, { wlen = true }).wlen)
-    local values, n
-    x, values, n = numbers_of(name, x)
-    local list = columns(places_of(name, places, n), 3, function(peak) return prominence(values, n, peak, half) end)
-    return array_of(list[1], real_of(x)), array_of(list[2], "i32"), array_of(list[3], "i32")
+    local signal = signal_of(name, x)
+    local of, count = places_of(name, places, signal.n)
+    add_prominences(of, count, signal, half)
+    return array_of(of.prominences, count, signal.dtype), array_of(of.left_bases, count),
+        array_of(of.right_bases, count)
 end
 
 --- np.signal.peak_widths(x, peaks, {rel_height=0.5, wlen=…}) -> widths, heights, left, right: how wide each peak of a
@@ -174,15 +189,12 @@ end
 function peaks.peak_widths(x, places, given)
     local name = "peak_widths"
     local o = core.options("signal." .. name, given, { rel_height = true, wlen = true })
-    local half, part = half_window(name, o.wlen), relative(name, o.rel_height)
-    local values, n
-    x, values, n = numbers_of(name, x)
-    local list = columns(places_of(name, places, n), 4, function(peak)
-        local tall, left, right = prominence(values, n, peak, half)
-        return width_of(values, peak, tall, left, right, part)
-    end)
-    local dtype = real_of(x)
-    return array_of(list[1], dtype), array_of(list[2], dtype), array_of(list[3], dtype), array_of(list[4], dtype)
+    local settings = { half = half_window(name, o.wlen), part = relative(name, o.rel_height) }
+    local signal = signal_of(name, x)
+    local of, count = places_of(name, places, signal.n)
+    add_widths(of, count, signal, settings)
+    local function result(column) return array_of(of[column], count, signal.dtype) end
+    return result "widths", result "width_heights", result "left_ips", result "right_ips"
 end
 
 -- ---- Conditions -----------------------------------------------------------------------------------------------------
@@ -202,93 +214,68 @@ local function bounds_of(what, value)
     bad_argument("signal.find_peaks", nil, what, "a number, or a table {least, greatest}", value)
 end
 
-local function within(bounds, value)
-    return (not bounds[1] or value >= bounds[1]) and (not bounds[2] or value <= bounds[2])
+local function move(column, kept, count)
+    for k = 0, count - 1 do column[k] = column[kept[k]] end
 end
 
---- The peaks of a table of columns { peaks = list, … }, all with an entry a peak, kept by `fits`(k).
-local function keep(table_of, fits)
-    local kept = {}
-    for k = 1, #table_of.peaks do
-        if fits(k) then kept[#kept + 1] = k end
+--- Keeps the peaks, of `count`, for which `low` is at least the first bound and `high` at most the second; returns how
+-- many these are.
+local function keep(of, count, bounds, low, high)
+    if not bounds[1] and not bounds[2] then return count end
+    local least, most = bounds[1] or -huge, bounds[2] or huge
+    local kept, left = indices(count), 0
+    for k = 0, count - 1 do
+        if low[k] >= least and high[k] <= most then kept[left], left = k, left + 1 end
     end
-    for name, list in pairs(table_of) do
-        local new = {}
-        for i, k in ipairs(kept) do new[i] = list[k] end
-        table_of[name] = new
-    end
+    for _, column in pairs(of) do move(column, kept, left) end
+    return left
 end
 
---- Drops peaks nearer than `distance` to a higher peak.
-local function apart(found, x, distance)
-    local order, gone, list = {}, {}, found.peaks
-    for k = 1, #list do order[k] = k end
-    table.sort(order, function(a, b)
-        local first, second = x[list[a]], x[list[b]]
-        return first > second or first == second and a > b
-    end)
-    for _, k in ipairs(order) do
-        if not gone[k] then
-            local j = k - 1
-            while j >= 1 and list[k] - list[j] < distance do gone[j], j = true, j - 1 end
-            j = k + 1
-            while j <= #list and list[j] - list[k] < distance do gone[j], j = true, j + 1 end
-        end
-    end
-    keep(found, function(k) return not gone[k] end)
-end
-
---- Adds the columns of f, as many as there are names, for all peaks.
-local function add(found, names, f)
-    local list = columns(found.peaks, #names, f)
-    for c, name in ipairs(names) do found[name] = list[c] end
-end
-
--- The conditions in order, each of which leaves out peaks: f(found, x, n, bounds, options).
+-- The conditions in order, each of which leaves out peaks: f(columns, count, signal, bounds, options) returns how many
+-- are left.
 local CONDITIONS = {
-    { "plateau_size", function(found, _, _, bounds)
-        add(found, { "plateau_sizes" }, function(_, k) return found.right_edges[k] - found.left_edges[k] + 1 end)
-        keep(found, function(k) return within(bounds, found.plateau_sizes[k]) end)
+    { "plateau_size", function(of, count, _, bounds)
+        local lefts, rights, sizes = of.left_edges, of.right_edges, indices(count)
+        for k = 0, count - 1 do sizes[k] = rights[k] - lefts[k] + 1 end
+        of.plateau_sizes = sizes
+        return keep(of, count, bounds, sizes, sizes)
     end },
-    { "height", function(found, x, _, bounds)
-        add(found, { "peak_heights" }, function(peak) return x[peak] end)
-        keep(found, function(k) return within(bounds, found.peak_heights[k]) end)
+    { "height", function(of, count, signal, bounds)
+        local x, places, heights = signal.values, of.peaks, doubles(count)
+        for k = 0, count - 1 do heights[k] = x[places[k]] end
+        of.peak_heights = heights
+        return keep(of, count, bounds, heights, heights)
     end },
-    { "threshold", function(found, x, _, bounds)
-        add(found, { "left_thresholds", "right_thresholds" }, function(peak)
-            return x[peak] - x[peak - 1], x[peak] - x[peak + 1]
-        end)
-        keep(found, function(k)
-            local left, right = found.left_thresholds[k], found.right_thresholds[k]
-            return (not bounds[1] or min(left, right) >= bounds[1]) and (not bounds[2] or max(left, right) <= bounds[2])
-        end)
+    { "threshold", function(of, count, signal, bounds)
+        local x, places, left, right = signal.values, of.peaks, doubles(count), doubles(count)
+        local low, high = doubles(count), doubles(count)
+        for k = 0, count - 1 do
+            local at = places[k]
+            left[k], right[k] = x[at] - x[at - 1], x[at] - x[at + 1]
+            low[k], high[k] = min(left[k], right[k]), max(left[k], right[k])
+        end
+        of.left_thresholds, of.right_thresholds = left, right
+        return keep(of, count, bounds, low, high)
     end },
-    { "distance", function(found, x, _, bounds)
-        if bounds[2] or not bounds[1] or not (bounds[1] >= 1 and bounds[1] < math.huge) then
+    { "distance", function(of, count, signal, bounds)
+        if bounds[2] or not bounds[1] or not (bounds[1] >= 1 and bounds[1] < huge) then
             bad_argument("signal.find_peaks", nil, "distance", "a number from 1", bounds[1])
         end
-        apart(found, x, math.ceil(bounds[1]))
-    end },
-    { "prominence", function(found, x, n, bounds, o)
-        add(found, { "prominences", "left_bases", "right_bases" }, function(peak)
-            return prominence(x, n, peak, o.half)
+        local gone, order = bytes(count), np.argsort(np.take(signal.x, array_of(of.peaks, count)))
+        core.read(order, function(places)
+            walk_apart(of.peaks, count, places, math.ceil(bounds[1]), gone)
         end)
-        keep(found, function(k) return within(bounds, found.prominences[k]) end)
+        return keep(of, count, { 0, 0 }, gone, gone)
     end },
-    { "width", function(found, x, n, bounds, o)
-        if not found.prominences then
-            add(found, { "prominences", "left_bases", "right_bases" }, function(peak)
-                return prominence(x, n, peak, o.half)
-            end)
-        end
-        add(found, { "widths", "width_heights", "left_ips", "right_ips" }, function(peak, k)
-            return width_of(x, peak, found.prominences[k], found.left_bases[k], found.right_bases[k], o.part)
-        end)
-        keep(found, function(k) return within(bounds, found.widths[k]) end)
+    { "prominence", function(of, count, signal, bounds, o)
+        add_prominences(of, count, signal, o.half)
+        return keep(of, count, bounds, of.prominences, of.prominences)
+    end },
+    { "width", function(of, count, signal, bounds, o)
+        add_widths(of, count, signal, o)
+        return keep(of, count, bounds, of.widths, of.widths)
     end },
 }
-
-local COUNTS = { plateau_sizes = true, left_edges = true, right_edges = true, left_bases = true, right_bases = true }
 
 --- np.signal.find_peaks(x, {height=…, threshold=…, distance=…, prominence=…, width=…, wlen=…, rel_height=0.5,
 -- plateau_size=…}) -> peaks, properties: the places (i32) where a 1-d signal is higher than at both sides, of equal
@@ -311,17 +298,18 @@ function peaks.find_peaks(x, given)
                                                          prominence = true, width = true, wlen = true,
                                                          rel_height = true, plateau_size = true })
     local settings = { half = half_window("find_peaks", o.wlen), part = relative("find_peaks", o.rel_height) }
-    local found, values, n = {}
-    x, values, n = numbers_of("find_peaks", x)
-    found.peaks, found.left_edges, found.right_edges = local_maxima(values, n, o.plateau_size ~= nil)
+    local signal = signal_of("find_peaks", x)
+    local most = max(math.ceil(signal.n / 2), 1)
+    local of = { peaks = indices(most) }
+    if o.plateau_size ~= nil then of.left_edges, of.right_edges = indices(most), indices(most) end
+    local count = walk_maxima(signal.values, signal.n, of.peaks, of.left_edges, of.right_edges)
     for _, row in ipairs(CONDITIONS) do
         local name, apply = row[1], row[2]
-        if o[name] ~= nil then apply(found, values, n, bounds_of(name, o[name]), settings) end
+        if o[name] ~= nil then count = apply(of, count, signal, bounds_of(name, o[name]), settings) end
     end
-    local places, properties = array_of(found.peaks, "i32"), {}
-    for name, list in pairs(found) do
-        if name ~= "peaks" then properties[name] = array_of(list, COUNTS[name] and "i32" or real_of(x)) end
-    end
+    local places, properties = array_of(of.peaks, count), {}
+    of.peaks = nil
+    for name, column in pairs(of) do properties[name] = array_of(column, count, signal.dtype) end
     return places, properties
 end
 
