@@ -39,25 +39,25 @@ local KINDS = {
     std = { join_squares, function(n, a, b) return math.sqrt(variance(n, a, b)) end },
 }
 
---- Writes to out what is asked of the windows [from[k], to[k]) of n rows of x, of which `there` tells which have a
--- value.
-local function sweep(kind, x, there, from, to, n, least, out)
-    local join, value = kind[1], kind[2]
-    local states = ffi.new("double[?][3]", n + 1) -- of each up to the middle: count, a, b
-    local middle, high = 0, 0 -- up to middle each element has a state, [middle, high) are together in count, a, b
+--- Writes to out what is asked of the windows of n rows of x, of which `there` tells which have a value.
+local function sweep(kind, x, there, windows, n, least, out)
+    local join, value, from, to = kind[1], kind[2], windows.from, windows.to
+    -- of each element of [base, middle) the state up to the middle: count, a, b; windows that only grow need none
+    local states, base = ffi.new("double[?]", 3 * math.min(windows.width or 0, n) + 3), 0
+    local middle, high = 0, 0 -- [middle, high) are together in count, a, b
     local count, a, b = 0, 0, 0
     for k = 0, n - 1 do
         local first, last = from[k], to[k]
         if first >= high then
             middle, high, count, a, b = first, first, 0, 0, 0
         end
-        for j = high, last - 1 do
-            if there[j] ~= 0 then
-                if count == 0 then a, b = x[j], 0 else a, b = join(count, a, b, 1, x[j], 0) end
+        while high < last do
+            if there[high] ~= 0 then
+                if count == 0 then a, b = x[high], 0 else a, b = join(count, a, b, 1, x[high], 0) end
                 count = count + 1
             end
+            high = high + 1
         end
-        high = math.max(high, last)
         if first > middle then
             count, a, b = 0, 0, 0
             for j = high - 1, first, -1 do
@@ -65,21 +65,27 @@ local function sweep(kind, x, there, from, to, n, least, out)
                     if count == 0 then a, b = x[j], 0 else a, b = join(1, x[j], 0, count, a, b) end
                     count = count + 1
                 end
-                states[j][0], states[j][1], states[j][2] = count, a, b
+                local at = 3 * (j - first)
+                states[at], states[at + 1], states[at + 2] = count, a, b
             end
-            middle, count, a, b = high, 0, 0, 0
+            base, middle, count, a, b = first, high, 0, 0, 0
         end
         local all, c, d = count, a, b
-        if first < middle and states[first][0] > 0 then
-            local front = states[first]
-            if count == 0 then c, d = front[1], front[2] else c, d = join(front[0], front[1], front[2], count, a, b) end
-            all = all + front[0]
+        if first < middle then
+            local at = 3 * (first - base)
+            local before = states[at]
+            if count == 0 then
+                c, d = states[at + 1], states[at + 2]
+            elseif before > 0 then
+                c, d = join(before, states[at + 1], states[at + 2], count, a, b)
+            end
+            all = all + before
         end
         out[k] = all >= least and value(all, c, d) or NAN
     end
 end
 
---- Where the windows of n rows begin and end. In `laid` (group.laid) the rows lie group by group.
+--- Where the windows of n rows begin and end, and their width. In `laid` (group.laid) the rows lie group by group.
 local function windows_of(laid, n, width, ahead)
     local from, to = ffi.new("int32_t[?]", n + 1), ffi.new("int32_t[?]", n + 1)
     local function fill(begin, stop)
@@ -90,11 +96,11 @@ local function windows_of(laid, n, width, ahead)
     end
     if not laid.by or n == 0 then
         fill(0, n)
-        return from, to
+        return { from = from, to = to, width = width }
     end
     local begins = np.nonzero(group.changes(laid.codes)):totable()
     for g, begin in ipairs(begins) do fill(begin, begins[g + 1] or n) end
-    return from, to
+    return { from = from, to = to, width = width }
 end
 
 --- The place of a value among n numbers in order, or where it would be.
@@ -107,18 +113,36 @@ local function place_of(sorted, n, value)
     return low
 end
 
---- As sweep: the medians of windows, whose values are kept in order.
-local function sweep_medians(x, there, from, to, n, least, out)
-    local sorted, size = ffi.new("double[?]", n + 1), 0
+--- Puts a value among `size` numbers in order, in which nothing stands at a place.
+local function put(sorted, size, place, value)
+    while place > 0 and sorted[place - 1] > value do
+        sorted[place] = sorted[place - 1]
+        place = place - 1
+    end
+    while place < size - 1 and sorted[place + 1] < value do
+        sorted[place] = sorted[place + 1]
+        place = place + 1
+    end
+    sorted[place] = value
+end
+
+--- As sweep: the medians of windows, whose values are kept in order. What comes takes the place of what leaves.
+local function sweep_medians(x, there, windows, n, least, out)
+    local from, to, sorted, size = windows.from, windows.to, ffi.new("double[?]", n + 1), 0
     local low, high = 0, 0
     for k = 0, n - 1 do
         local first, last = from[k], to[k]
         if first >= high then low, high, size = first, first, 0 end
         for j = high, last - 1 do
             if there[j] ~= 0 then
-                local place = place_of(sorted, size, x[j])
-                for i = size, place + 1, -1 do sorted[i] = sorted[i - 1] end
-                sorted[place], size = x[j], size + 1
+                while low < first and there[low] == 0 do low = low + 1 end
+                if low < first then
+                    put(sorted, size, place_of(sorted, size, x[low]), x[j])
+                    low = low + 1
+                else
+                    size = size + 1
+                    put(sorted, size, size - 1, x[j])
+                end
             end
         end
         for j = low, first - 1 do
@@ -139,7 +163,7 @@ end
 
 --- What a user's function of windows' values gives.
 local function called(name, key, x, there, windows, how, least)
-    local from, to, n = windows[1], windows[2], #x
+    local from, to, n = windows.from, windows.to, #x
     local values = np.take(x, np.nonzero(there))
     local before = np.concatenate { np.zeros({ 1 }, { dtype = "i64" }), np.cumsum(there:astype "i64") }:totable()
     local results = {}
@@ -172,27 +196,22 @@ local function over(name, t, key, o, width, ahead)
     if least == nil then least = how == "count" and 0 or width or 1 end
     least = core.integer(name, nil, "min_periods", least, 0, width)
     local laid = group.laid(t, name, o.by)
-    local x = np.take(values, laid.order):astype "f64"
+    local x = np.astype(laid.by and np.take(values, laid.order) or values, "f64")
     local there = np.logical_not(np.isnan(x))
     x = np.where(there, x, 0) -- so that no NaN's bits become a Lua number
-    local from, to = windows_of(laid, #x, width, ahead)
-    if type(how) == "function" then
-        return group.back(laid, called(name, key, x, there, { from, to }, how, least))
-    end
-    local result = core.read(x, function(data, n)
-        return core.read(there, function(flags)
-            local memory = ffi.new("double[?]", n + 1)
-            if how == "median" then
-                sweep_medians(data, flags, from, to, n, least, memory)
-            else
-                sweep(KINDS[how], data, flags, from, to, n, least, memory)
-            end
-            return memory
-        end)
-    end)
-    return group.back(laid, core.fill(core.dtype_codes.f64, { #x }, function(out)
-        ffi.copy(out, result, 8 * #x)
-    end, "double *", name))
+    local n = #x
+    local windows = windows_of(laid, n, width, ahead)
+    if type(how) == "function" then return group.back(laid, called(name, key, x, there, windows, how, least)) end
+    local data, flags = ffi.cast("const double *", core.data(x)), ffi.cast("const uint8_t *", core.data(there))
+    local result = core.fill(core.dtype_codes.f64, { n }, function(out)
+        if how == "median" then
+            sweep_medians(data, flags, windows, n, least, out)
+        else
+            sweep(KINDS[how], data, flags, windows, n, least, out)
+        end
+    end, "double *", name)
+    core.info(x); core.info(there) -- keep both alive until here
+    return group.back(laid, result)
 end
 
 --- table:rolling(name, window, {how="mean", min_periods=…, center=false, by=…}): of each row of a column of numbers an
