@@ -97,8 +97,8 @@ function dates.of_texts(name, column, o, place)
     local days, micro, known = {}, {}, {}
     for k = 1, n do
         local day, rest
-        if used[k - 1] then day, rest = read(levels[k]) end
-        if used[k - 1] and not day and o.errors ~= "coerce" then
+        if used[k] ~= 0 then day, rest = read(levels[k]) end
+        if used[k] ~= 0 and not day and o.errors ~= "coerce" then
             raise(name, "%q%s is no date%s", levels[k], place or "", o.format and (" of the format %q"):format(o.format)
                       or " as ISO 8601 has it; a format is an option")
         end

@@ -4,6 +4,7 @@
 --
 -- Some of these methods have names of Lua's functions of strings. The library itself calls none of them by a colon,
 -- since the build would write that as a call of Lua's function (tools/gen/lib/methods.lua).
+local ffi = require "ffi"
 local core = require "neap.core"
 local text = require "neap.tables.text"
 local unicode = require "neap.text.unicode"
@@ -11,6 +12,7 @@ local unicode = require "neap.text.unicode"
 local np = core.np
 local raise, bad_argument = core.raise, core.bad_argument
 local methods = text.methods
+local words, band = ffi.typeof "const uint32_t *", bit.band
 
 -- ---- Results of each text -------------------------------------------------------------------------------------------
 
@@ -18,7 +20,7 @@ local methods = text.methods
 local function each(column, f)
     local used, list, levels = text.used(column), {}, column.levels
     for k = 1, #levels do
-        if used[k - 1] then list[k] = f(levels[k]) end
+        if used[k] ~= 0 then list[k] = f(levels[k]) end
     end
     return list
 end
@@ -46,7 +48,18 @@ end
 
 -- ---- Characters -----------------------------------------------------------------------------------------------------
 
-local function is_ascii(s) return not s:find "[\128-\255]" end
+--- Whether no byte of a text is above 127.
+local function is_ascii(s)
+    local size, four = #s, ffi.cast(words, s)
+    local rest = size % 4
+    for k = 0, (size - rest) / 4 - 1 do
+        if band(four[k], 0x80808080) ~= 0 then return false end
+    end
+    for k = size - rest + 1, size do
+        if s:byte(k) > 127 then return false end
+    end
+    return true
+end
 
 --- Where the characters of a text begin, and at the end where one behind it would.
 local function begins(s)
@@ -192,13 +205,11 @@ end
 
 -- ---- Patterns -------------------------------------------------------------------------------------------------------
 
---- A function of a text and a pattern, whose mistakes are told as those of a method.
-local function guarded(name, f)
-    return function(...)
-        local found = { pcall(f, ...) }
-        if not found[1] then raise(name, "the pattern: %s", (tostring(found[2]):gsub("^.-:%d+: ", ""))) end
-        return unpack(found, 2, table.maxn(found))
-    end
+--- What f(…) gives, which looks for a pattern, whose mistakes are told as those of a method.
+local function guarded(name, f, ...)
+    local good, found = pcall(f, ...)
+    if not good then raise(name, "the pattern: %s", (tostring(found):gsub("^.-:%d+: ", ""))) end
+    return found
 end
 
 --- The options of methods that look for a pattern: whether it is plain.
@@ -213,8 +224,8 @@ function methods.contains(column, pattern, given)
     local name = "text.contains"
     local plain = is_plain(name, given)
     string_given(name, 1, "pattern", pattern)
-    local find = guarded(name, string.find)
-    return looked_up(column, each(column, function(s) return find(s, pattern, 1, plain) ~= nil end), false, "bool")
+    local found = guarded(name, each, column, function(s) return string.find(s, pattern, 1, plain) ~= nil end)
+    return looked_up(column, found, false, "bool")
 end
 
 --- text:startswith(s), text:endswith(s): which texts begin or end with a string, arrays of bool; as text:contains else.
@@ -241,9 +252,8 @@ function methods.find(column, pattern, given)
     local name = "text.find"
     local plain = is_plain(name, given)
     string_given(name, 1, "pattern", pattern)
-    local find = guarded(name, string.find)
-    return looked_up(column, each(column, function(s)
-        local at = find(s, pattern, 1, plain)
+    return looked_up(column, guarded(name, each, column, function(s)
+        local at = string.find(s, pattern, 1, plain)
         return at and length(s:sub(1, at - 1)) + 1 or 0
     end), 0, "i64")
 end
@@ -282,9 +292,8 @@ function methods.match(column, pattern)
     local name = "text.match"
     local count = captures(string_given(name, 1, "pattern", pattern))
     if not count then raise(name, "the capture () is a place, no text; text:find gives places") end
-    local match = guarded(name, string.match)
-    match("", pattern)
-    local lists = each(column, function(s) return { match(s, pattern) } end)
+    guarded(name, string.match, "", pattern)
+    local lists = guarded(name, each, column, function(s) return { string.match(s, pattern) } end)
     local results = {}
     for j = 1, math.max(count, 1) do
         local list = {}
@@ -310,8 +319,7 @@ function methods.gsub(column, pattern, repl, given)
         if pattern == "" then bad_argument(name, 1, "pattern", "a string that is not empty", pattern) end
         pattern, repl = pattern:gsub("%W", "%%%0"), repl:gsub("%%", "%%%%")
     end
-    local gsub = guarded(name, string.gsub)
-    return renamed(column, each(column, function(s) return (gsub(s, pattern, repl)) end))
+    return renamed(column, guarded(name, each, column, function(s) return (string.gsub(s, pattern, repl)) end))
 end
 
 local MOST_PARTS = 2 ^ 12

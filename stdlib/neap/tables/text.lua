@@ -61,9 +61,18 @@ local function renumbered(numbers, n, f)
     return np.take(map, np.where(np.less(numbers, 0), n, numbers):astype "i32")
 end
 
+--- Whether the n texts of a list are all there, in order and different.
+local function is_ascending(list, n)
+    for k = 1, n do
+        if not list[k] or k > 1 and list[k - 1] >= list[k] then return false end
+    end
+    return true
+end
+
 --- A column of an i32 array of numbers (-1: none) of n texts in a list from 1, which may be equal; false or nothing:
 -- none.
 function text.of_numbers(numbers, n, list)
+    if is_ascending(list, n) then return text.new(core.copy_list(list), numbers) end
     local levels, known, count, in_order = {}, {}, 0, true
     for k = 1, n do
         local value = list[k]
@@ -173,11 +182,11 @@ function text.strict(name, f, is_own)
     end
 end
 
---- Which numbers of levels rows have: a table of true by number.
+--- Which levels rows have: memory, which is 1 at the numbers of these from 1, and at 0 where a row has no text.
 function text.used(column)
-    local used = {}
+    local used = ffi.new("uint8_t[?]", #column.levels + 1)
     core.read(column.codes, function(data, n)
-        for k = 0, n - 1 do used[data[k]] = true end
+        for k = 0, n - 1 do used[data[k] + 1] = 1 end
     end)
     return used
 end
@@ -238,7 +247,7 @@ end
 function methods.unique(column)
     local used, list = text.used(column), {}
     for k, level in ipairs(column.levels) do
-        if used[k - 1] then list[#list + 1] = level end
+        if used[k] ~= 0 then list[#list + 1] = level end
     end
     return list
 end
