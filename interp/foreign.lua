@@ -91,6 +91,10 @@ local function option_hint(name, before, option)
     if name == "function" then return nil end
     local receiver, method = name:match "^([%a_][%w_]*)%.([%a_][%w_]*)$"
     if receiver and receiver ~= "np" and core.methods[method] then name = receiver .. ":" .. method end
+    local _, opened = option:gsub("%(", "")
+    local _, closed = option:gsub("%)", "")
+    option = option .. (")"):rep(opened - closed) -- of a value that is a call
+    option = option:gsub("(=%s*)%(([^()]*,[^()]*)%)", "%1{%2}") -- figsize=(6, 3)
     before = trim(before)
     if before == "" then return ("options go in braces: %s{%s}"):format(name, option) end
     return ("options go in braces: %s(%s, {%s})"):format(name, before:gsub("%s*,$", ""), option)
@@ -111,9 +115,10 @@ local function list_hint(inside)
     return "lists go in braces: {1, 2, 3}, and np.array{1, 2, 3} is an array"
 end
 
---- np.ones 3: a call without parentheses.
+--- np.ones 3, np.explain x: a call without parentheses.
 local function call_hint(name, value)
-    return not KEYWORDS[name] and ("a call has parentheses: %s(%s)"):format(name, value) or nil
+    if KEYWORDS[name] or KEYWORDS[value] then return nil end
+    return ("a call has parentheses: %s(%s)"):format(name, value)
 end
 
 --- 5:sqrt()
@@ -180,6 +185,8 @@ return {
     { "", "^%s*float%s+([%a_][%w_]*)", LOCAL }, { "", "^%s*double%s+([%a_][%w_]*)", LOCAL },
     { "", "^%s*auto%s+([%a_][%w_]*)", LOCAL }, { "", "^%s*string%s+([%a_][%w_]*)%s*=", LOCAL },
     { "near ','", "^%s*print%s*[\"']", "print is a function: print(a, b)" },
+    { "near 'f'", "%f[%w_]print%s+f%s*[\"']",
+      'print("x is", x) shows values, and ("%%g"):format(n) puts them into a text', raw = true },
     { "", "^%s*print%s+([%a_%d%-].-)%s*$", "print is a function: print(%s)", raw = true },
     { "near '='", "^%s*local%s+[%a_][%w_]*%s*=[^=,]*,%s*[%a_][%w_]*%s*=",
       "several are declared as in local a, b = 1, 2" },
@@ -229,8 +236,10 @@ return {
     { "near '>'", "%(([%w_%s,]*)%)%s*%->%s*(.-)%s*$", function_hint, raw = true },
     { "near '>'", NAME .. "%s*%->%s*(.-)%s*$", function_hint, raw = true },
     { "near '@'", "@%(([%w_%s,]*)%)%s*(.-)%s*$", function_hint, raw = true },
+    { "near '@'", "^%s*@([%a_][%w_%.]*)%s*$", "a function of a function is called: f = %s(f)" },
     { "near '|'", "[=%(,]%s*|([%w_%s,]*)|%s*(.-)%s*$", function_hint, raw = true },
     { "", "lambda%s+([%a_][%w_, ]*):%s*(.-)%s*$", function_hint, raw = true },
+    { "", "%f[%w_]lambda%s*():%s*(.-)%s*$", function(_, body) return function_hint("", body) end, raw = true },
     -- Loops and conditions.
     { "'do' expected", "^%s*for%s+([%a_][%w_]*)%s+in%s+(%-?[%w_%.#]+)%s*:%s*([%w_%.#]+)",
       "Lua writes for %1 = %2, %3 do … end" },
@@ -298,6 +307,7 @@ return {
         return ('slices are text: %s"%s"'):format(name, trim(brackets:sub(2, -2)))
     end },
     { "near '::'", "([%a_][%w_%.]*)::([%a_][%w_]*)", "a dot leads to a field: %1.%2" },
+    { "'::' expected", "::%s*([%a_][%w_]*)%s*%(", "a method stands behind one colon: x:%s(…)" },
     { "']' expected near ':'", "", slice_hint },
     { "near ':'", "%[%s*:", slice_hint },
     { "near ':'", "([%a_][%w_]*)%(([^%(%)]*:[^%(%)]*)%)", function(name, inside)
@@ -333,8 +343,12 @@ return {
       raw = true },
     { "')' expected near '='", "([%a_][%w_%.:]*)%((.-)%f[%w_]([%a_][%w_]*%s*=[^=].-)%)", option_hint, raw = true },
     { "expected near '", "([%a_][%w_]*%.[%w_%.]*[%w_])%s+(%-?%d[%w%.]*)", call_hint },
+    { "'=' expected near '", "^%s*([%a_][%w_]*%.[%w_%.]*[%w_])%s+([%a_][%w_%.]*)%s*$", call_hint },
+    { "'=' expected near '", "=%s*([%a_][%w_]*%.[%w_%.]*[%w_])%s+([%a_][%w_%.]*)%s*$", call_hint },
     { "invalid escape sequence", "", "a backslash in a text is written \\\\" },
     { "')' expected near ','", "([%a_][%w_%.:]*)%(%(([^()]*)%)", "shapes and lists go in braces: %1{%2}" },
+    { "')' expected near ','", "[=,]%s*%(([^()]*,[^()]*)%)", "shapes and lists go in braces: {%s}" },
+    { "function arguments expected", "([%w_%.:]*%b()):([%a_][%w_]*)%s*$", uncalled },
     { "function arguments expected", "([%a_][%w_%.]*):([%a_][%w_]*)%s*$", uncalled },
     { "function arguments expected", "([%a_][%w_%.]*):([%a_][%w_]*)", uncalled },
     -- Blocks.

@@ -32,6 +32,10 @@ local function bad_argument(message)
         remedy = ("np.%s takes arrays, and %s"):format(own, remedy)
     elseif called == "format" then
         remedy = remedy .. ", and np.printf takes it as it is"
+    elseif called == "insert" then
+        local call = (source.current() or ""):match "insert%s*%([^,]*,%s*([%a_][%w_%.:]*%b())%s*%)"
+        if not call then return nil end
+        remedy = ("%s gives several values, of which (%s) is the first"):format(call, call)
     elseif message:find("table expected", 1, true) then
         remedy = "x:totable() gives Lua's tables"
     elseif message:find("string expected", 1, true) then
@@ -59,12 +63,34 @@ local function called_field(message)
     end
 end
 
+--- f():wait(), where f returns nothing: the one call of the line whose value is indexed.
+local function indexed_nothing(message)
+    if not message:find "attempt to index a nil value$" then return nil end
+    local line, level = source.current()
+    local found, count = nil, 0
+    for name in (line or ""):gmatch "([%a_][%w_]*)%s*%b()%s*[:%.]%f[%a_]" do found, count = name, count + 1 end
+    local value = count == 1 and source.variable(found, level)
+    if type(value) ~= "function" or core.is_library(value) then return nil end
+    return ("%s; %s(…) gave none: a function gives its value by return"):format(message, found)
+end
+
 --- x.at[0].set(5), np.add.reduce(x): a function has no fields.
 local function indexed_function(message)
     local name = message:match "attempt to index %a+ '([%w_]+)' %(a function value%)"
     if name == "at" then return message .. "; a changed copy is x:at{0}:set(5)" end
     if not name or not core.methods[name] or not rawget(core.np, name) then return nil end
     return ("%s; np.%s(x, …) and x:%s(…) are calls"):format(message, name, name)
+end
+
+--- for k in 1, 5 do: a number is no iterator.
+local function walked_number(message)
+    if not message:find("attempt to call a number value", 1, true) then return nil end
+    local line = source.current()
+    local bounds = "for%s+([%a_][%w_]*)%s+in%s+([%w_%.%-#]+)%s*,?%s*([%w_%.%-#]*)%s+do%f[%W]"
+    local name, first, last = (line or ""):match(bounds)
+    if not name then return nil end
+    if last == "" then first, last = "1", first end
+    return ("%s; for %s = %s, %s do … end counts"):format(message, name, first, last)
 end
 
 --- for v in t do: a table is no iterator.
@@ -163,9 +189,9 @@ local function of_kind(message)
         return (message:gsub("%(cdata%)", "(an array)")) .. "; tostring(x) is the text of an array"
     end
     if message:find("attempt to call ", 1, true) then
-        return called_field(message) or called_nothing(message) or walked_table(message)
+        return called_field(message) or called_nothing(message) or walked_table(message) or walked_number(message)
     end
-    if message:find("attempt to index ", 1, true) then return indexed_function(message) end
+    if message:find("attempt to index ", 1, true) then return indexed_function(message) or indexed_nothing(message) end
     if message:find("attempt to perform arithmetic", 1, true) then return bad_operand(message) end
     if message:find("'for' ", 1, true) then return bad_limit(message) end
 end

@@ -43,7 +43,11 @@ check.test("the first difference, in this order: kind, keys, shape, dtype, eleme
         { "'a', 'b'", 'not yet: the answer is the string "a", expected the string "b"' },
         { "1, 'b'", 'not yet: the answer is the number 1, expected the string "b"' },
         { "{1, {2}}, {1, 2}", "not yet: the answer is a table, expected an array of shape (2,)" },
-        { "{w = 1}, {1, 2}", "not yet: the answer is a table, expected an array of shape (2,)" },
+        { "{w = 1}, {1, 2}", "not yet: the answer is a table with names, such as w, expected an array of shape (2,)" },
+        { "{np.ones(1):sum(), np.ones(1):sum()}, {1, 1}", "not yet: the answer is a table of arrays (x:item() is the "
+          .. "number in one, np.stack(t) an array of all), expected an array of shape (2,)" },
+        { "{{np.array(1)}}, {1}, {name = 'x'}", "not yet: x is a table of arrays (x:item() is the number in one, "
+          .. "np.stack(t) an array of all), expected an array of shape (1,)" },
         { "1, {w = 1}", "not yet: the answer is the number 1, expected a table" },
         { "{}, {w = 1}", "not yet: the answer has nothing at w" },
         { "{w = 1, b = 2}, {w = 1}", "not yet: the answer has something at b, too" },

@@ -331,6 +331,11 @@ local function steps_of(iter, state, control)
         if type(state) == "table" and rawequal(control, 0) and rawequal(iter, (ipairs {})) then total = #state end
         return iter, state, control, total
     end
+    local names_alone = type(iter) == "table" and iter[1] == nil and type(next(iter)) == "string"
+    if names_alone then
+        core.raise("progress", "argument 1 (iter) is a table of names and no list, such as np.progress(n, {desc=…}) "
+                   .. "takes behind it; a loop over pairs(t) is np.progress(pairs(t))")
+    end
     if type(iter) == "table" and not meta then return list_steps, iter, 0, #iter end
     bad_argument("progress", 1, "iter", "a count, a list, an array, or an iterator such as ipairs(t)", iter)
 end

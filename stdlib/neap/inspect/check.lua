@@ -49,9 +49,23 @@ end
 
 -- A place is the name of what is compared there, "the answer" or such as "w" or "layers[1].w".
 
+--- What an answer is that is no array: of a table, what of it makes it none.
+local function described(answer)
+    if type(answer) ~= "table" or getmetatable(answer) ~= nil then return describe(answer) end
+    local key = next(answer)
+    if type(key) == "string" then return "a table with names, such as " .. key end
+    local item = answer[1]
+    for _ = 1, core.MAX_DIMS do
+        if type(item) ~= "table" then break end
+        item = item[1]
+    end
+    if is_array(item) then return "a table of arrays (x:item() is the number in one, np.stack(t) an array of all)" end
+    return describe(answer)
+end
+
 --- That a value is of another kind than what is expected.
 local function unlike(place, answer, expected)
-    return ("%s is %s, expected %s"):format(place, describe(answer), describe(expected))
+    return ("%s is %s, expected %s"):format(place, described(answer), describe(expected))
 end
 
 --- Two numbers as texts that differ, if the numbers do.

@@ -75,11 +75,25 @@ local function ids_of(handles, n)
     return ids
 end
 
+-- Names of Lua's functions of numbers, by function; and what those of other names are called in np.
+local OF_MATH, OWN = {}, { max = "maximum", min = "minimum", fmod = "remainder" }
+for name, f in pairs(math) do
+    if type(f) == "function" then OF_MATH[f] = name end
+end
+
 --- A function, or what can be called as one: a program, a function with a rule of its own. A class of such things may
 -- say how to make a function of it whose captured arrays are found (capture.lua). Which argument it is, and what it is
 -- called: the first one, f, if nothing is said.
 local function check_function(name, f, position, what)
-    if type(f) == "function" then return f end
+    if type(f) == "function" then
+        local of_math = OF_MATH[f]
+        local own = of_math and (OWN[of_math] or of_math)
+        if own and rawget(core.np, own) then
+            raise(name, "argument %d (%s) is math.%s, which takes numbers alone; np.%s takes arrays",
+                  what and position or 1, what or "f", of_math, own)
+        end
+        return f
+    end
     local class = getmetatable(f)
     local callable = type(f) == "table" and type(class) == "table" and class.__call
     if not callable then bad_argument(name, what and position or 1, what or "f", "a function", f) end
