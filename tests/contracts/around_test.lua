@@ -161,6 +161,7 @@ elsewhere("np.plot.violinplot np.plot.pie np.plot.quiver", "tests/plot/shapes_te
           "areas and arrows: SciPy's densities, angles, where arrows end")
 elsewhere("np.plot.facetgrid np.plot.pairplot", "tests/plot/facets_test.lua",
           "which rows are in which axes, their ranges")
+elsewhere("np.plot.explore figure.explore", "tests/interp/explore_test.lua", "keys of a terminal")
 elsewhere("np.plot.show np.plot.live", "tests/plot/show_test.lua", "where a picture is shown")
 elsewhere("np.plot.animate", "tests/plot/animate_test.lua", "files and pages of pictures, read back")
 

@@ -34,7 +34,8 @@ local function pick(list) return list[random(#list)] end
 local skipped = { ["np.printf"] = true, ["np.debug.print"] = true, ["np.debug.memory_limit"] = true,
                   ["np.debug.limits"] = true, ["np.debug.hold"] = true, ["np.debug.kernels"] = true,
                   ["np.debug.nans"] = true, ["np.debug.jit"] = true, ["np.fromiter"] = true,
-                  ["np.breakpoint"] = true, ["np.profile.start"] = true, ["np.interact"] = true }
+                  ["np.breakpoint"] = true, ["np.profile.start"] = true, ["np.interact"] = true,
+                  ["np.plot.explore"] = true }
 
 -- What the help knows, every public function, and every method of arrays; not the helpers of the library's own files.
 local targets = {}

@@ -100,7 +100,7 @@ local function fault(problem, names)
 end
 
 -- What writes, and functions that objects hold for themselves.
-local skipped = { show = true, draw = true, display = true, save = true, close = true,
+local skipped = { show = true, explore = true, draw = true, display = true, save = true, close = true,
                   init_state = true, change = true, infer_shape = true, make = true, iterator = true }
 
 for _, entry in ipairs(objects) do

@@ -28,7 +28,7 @@ local tree = ("LUA_PATH='%s/lua/?.lua;%s/lua/?/init.lua'"):format(build, build)
 -- In stock luajit the failed op's line is told in scripts alone.
 local OTHER_IN_LUAJIT = { ["np.debug.fail"] = true }
 -- Where there is neither a notebook nor a terminal, it says so on stderr.
-local NEEDS_A_USER = { ["np.interact"] = true }
+local NEEDS_A_USER = { ["np.interact"] = true, ["np.plot.explore"] = true }
 
 --- Runs the examples where each name has a value of a kind. The script that does it finds its own names where the
 -- library has them, as methods of strings are rewritten for it.

@@ -13,6 +13,7 @@ ffi.cdef [[
     long read(int fd, void *buffer, size_t bytes);
     long write(int fd, const void *buffer, size_t bytes);
     int close(int fd);
+    int ioctl(int fd, unsigned long request, ...);
     struct pollfd { int fd; short events, revents; };
     int poll(struct pollfd *fds, unsigned long count, int timeout_ms);
     int usleep(unsigned int microseconds);
@@ -185,6 +186,13 @@ function Terminal:expect(text, seconds)
             error(("%q did not come; the terminal shows %q"):format(text, self.seen:sub(self.taken)), 2)
         end
     end
+end
+
+--- Gives the terminal another size, which the program is told of.
+function Terminal:resize(columns, rows)
+    local size = ffi.new("unsigned short[4]", rows, columns, 0, 0)
+    C.ioctl(self.fd, 0x5414, ffi.cast("void *", size)) -- TIOCSWINSZ of Linux
+    self.columns, self.rows = columns, rows
 end
 
 --- Sends a signal.

@@ -220,7 +220,7 @@ function np.interact(f, wanted, options)
     if core.comms then
         view.front = require("neap.interact.notebook").open(view)
     else
-        view.front = core.keyboard and require("neap.interact.keys").open(view) or show_once(view)
+        view.front = require("neap.interact.keys").open(view) or show_once(view)
     end
     return view
 end

@@ -9,48 +9,16 @@
 -- The page is drawn from the first row of the terminal, whose former rows scroll away. All keys that have come by the
 -- end of a call lead to one further call. Ctrl-C stops a call, whose place then says so; while no call runs Ctrl-C ends
 -- the interaction with an error, q and Esc end without.
-local core = require "neap.core"
 local console = require "neap.effects.console"
+local core = require "neap.core"
+local pages = require "neap.effects.page"
 
 local np = core.np
+local length, cut = pages.length, pages.cut
 local keys = {}
-local keyboard -- neap.interp.keyboard, once it is needed: only the executable has one
 
 local BAR = 24 -- columns of a slider
 local LARGE = 10 -- steps of the keys for pages
-local ESCAPE_S = 0.05 -- within which the rest of a key's bytes comes
-local HIDE, SHOW, HOME, REST_OF_LINE, REST = "\27[?25l", "\27[?25h", "\27[H", "\27[K", "\27[J"
-local BEGIN, END = "\27[?2026h", "\27[?2026l" -- terminals that can draw all between these at once
-local SAVE, BACK = "\0277", "\0278"
-local NO_PICTURES = "\27_Ga=d,q=2\27\\" -- the protocol of kitty
-
--- ---- Keys -----------------------------------------------------------------------------------------------------------
-
-local NAMES = { A = "up", B = "down", C = "right", D = "left", H = "home", F = "end", Z = "back",
-                ["5~"] = "page up", ["6~"] = "page down", ["1~"] = "home", ["4~"] = "end", ["7~"] = "home",
-                ["8~"] = "end", ["\9"] = "next", ["\r"] = "enter", ["\n"] = "enter", ["\127"] = "delete",
-                ["\8"] = "delete", ["\21"] = "clear", ["\27"] = "escape" }
-
---- Takes the first key off a text of bytes: a name, or the character; nil: the rest of the key has not come yet.
-local function first_key(text, is_all)
-    local letter, behind = text:match "^\27[%[O][%d;]*([%a~])()"
-    if letter == "~" then letter = (text:match "^\27%[(%d+)" or "") .. letter end
-    if letter then return NAMES[letter] or "unknown", text:sub(behind) end
-    if text:find "^\27[%[O][%d;]*$" and not is_all or text == "\27" and not is_all then return nil, text end
-    local character = text:match "^[%z\1-\127]" or text:match "^[\194-\244][\128-\191]*" or text:sub(1, 1)
-    return NAMES[character] or character, text:sub(#character + 1)
-end
-
---- The keys in a text of bytes, a list; and bytes of a key whose rest has not come.
-local function read_keys(text, is_all)
-    local list = {}
-    while text ~= "" do
-        local key, behind = first_key(text, is_all)
-        if not key then break end
-        list[#list + 1], text = key, behind
-    end
-    return list, text
-end
 
 -- ---- Changing values ------------------------------------------------------------------------------------------------
 
@@ -127,22 +95,6 @@ end
 
 -- ---- The page -------------------------------------------------------------------------------------------------------
 
-local function length(text)
-    return select(2, text:gsub("[^\128-\191]", ""))
-end
-
---- At most so many characters of a text.
-local function cut(text, most)
-    text = text:gsub("%c", " ")
-    if length(text) <= most then return text end
-    local parts = {}
-    for character in text:gmatch "[^\128-\191][\128-\191]*" do
-        if #parts + 1 == most then break end
-        parts[#parts + 1] = character
-    end
-    return table.concat(parts) .. "…"
-end
-
 --- A control as a text of one line.
 local function face(control)
     local kind, text = control.kind, control:text()
@@ -163,8 +115,7 @@ local HINTS = { slider = "←→ change", dropdown = "←→ change", checkbox =
 --- The lines of the controls, from the top of the terminal.
 local function head(front)
     local view, lines, wide = front.view, {}, 0
-    local columns = console.window(1)
-    local most = (columns > 0 and columns or 80) - 1
+    local most = pages.columns()
     for _, key in ipairs(view.keys) do wide = math.max(wide, length(view.controls[key].label or key)) end
     wide = math.min(wide, math.floor(most / 3))
     for k, key in ipairs(view.keys) do
@@ -180,30 +131,24 @@ local function head(front)
     if view.manual then hints[#hints + 1] = takes_enter and "r calls" or "Enter calls" end
     hints[#hints + 1] = chosen.kind == "text" and "Esc ends" or "q ends"
     lines[#lines + 1] = cut(table.concat(hints, "   "), most)
-    return HIDE .. HOME .. table.concat(lines, REST_OF_LINE .. "\n") .. REST_OF_LINE .. "\n"
-end
-
---- Draws the controls again, and leaves the output as it is.
-local function draw_head(front)
-    keyboard.write(SAVE .. head(front) .. BACK)
+    return lines
 end
 
 --- Draws the controls, and calls the function below.
 local function run(front)
     local terminal = package.loaded["neap.plot.terminal"]
-    local pictures = terminal and terminal.graphics() == "kitty" and NO_PICTURES or ""
-    keyboard.write(BEGIN .. pictures .. head(front) .. REST)
+    front.page:begin(head(front), terminal and terminal.graphics() == "kitty")
     local before = core.show_figure
     core.show_figure = function(figure) require("neap.plot.show").at_terminal("plot.show", figure) end
     core.rows_taken = #front.view.keys + 1
-    local ok, text = keyboard.try(front.view.show, front.view)
+    local ok, text = front.page.keyboard.try(front.view.show, front.view)
     core.show_figure, core.rows_taken = before, nil
     if not ok then
         front.view.show_rest(false)
         print(text)
         np.effects_barrier()
     end
-    keyboard.write(END)
+    front.page:finish()
 end
 
 -- ---- The interaction ------------------------------------------------------------------------------------------------
@@ -240,16 +185,16 @@ end
 
 --- Takes keys until one ends the interaction.
 local function attend(front)
-    local rest = ""
     while true do
         local due, wait = play(front)
-        if due then wait = 0 elseif rest ~= "" then wait = ESCAPE_S end
-        local bytes, again = keyboard.read(wait)
-        if not bytes then return end
-        local list, left = read_keys(rest .. bytes, bytes == "")
-        rest = left
+        local list, again = front.page:keys(due and 0 or wait)
+        if not list then return end
         local what = press_all(front, list)
-        if due or again or what.call then run(front) elseif what.draw then draw_head(front) end
+        if due or again or what.call then
+            run(front)
+        elseif what.draw then
+            front.page:draw_head(head(front))
+        end
         if what.ends then return end
     end
 end
@@ -257,21 +202,19 @@ end
 --- Lets the user change the values of a view (neap.interact); returns when that has ended, with a front that is at its
 -- end; nil: there is no terminal.
 function keys.open(view)
-    keyboard = core.keyboard()
-    if core.display or os.getenv "TERM" == "dumb" or not keyboard.open(END .. SHOW) then return nil end
-    local front = { view = view, at = 1 }
-    local _, rows = console.window(1)
+    local page = pages.open()
+    if not page then return nil end
+    local front = { view = view, at = 1, page = page }
     local ok, problem = pcall(function()
-        keyboard.write(("\n"):rep(math.max(rows, 1)))
         run(front)
         attend(front)
     end)
-    keyboard.close()
+    page:close()
     for _, key in ipairs(view.keys) do view.controls[key].playing = nil end
     if not ok then error(problem, 0) end
     return { refresh = function() view.show(view) end, close = function() end }
 end
 
-for _, f in ipairs { play, draw_head, run, attend, keys.open } do jit.off(f, true) end
+for _, f in ipairs { play, run, attend, keys.open } do jit.off(f, true) end
 
 return keys

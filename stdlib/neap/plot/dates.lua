@@ -133,6 +133,15 @@ local function label_of(step, place)
     return clock .. (step.count < 1 and ":%06.3f" or ":%02.0f"):format(time % 60), date
 end
 
+--- A place as a text, on an axis of such an extent: the day, and the time where the axis has few days.
+function dates.text(place, extent)
+    if math.abs(place) > FAR then return ("%.6g"):format(place) end
+    local step = { unit = "second", count = extent < 1 and 0.001 or 1 }
+    local time, date = label_of(step, place)
+    if extent >= DAYS * DAY then return date end
+    return date .. " " .. (extent < 600 and time or time:sub(1, 5))
+end
+
 --- Ticks of an axis of dates, as commands for gnuplot; how many lines labels have, nil: none, for the axis reaches too
 -- far, or is too short. Along x, the day is below the first time of each. room: as of ticks.linear.
 function dates.ticks(out, which, axis, room)

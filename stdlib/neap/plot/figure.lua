@@ -14,6 +14,7 @@ local raise, bad_argument = core.raise, core.bad_argument
 local figures = {}
 
 local DPI, WIDTH, HEIGHT = 100, 6.4, 4.8 -- inches, as in matplotlib
+figures.ELEV, figures.AZIM = 30, -60 -- degrees from which one looks at three dimensions
 local LEAST_PIXELS, MOST_PIXELS, MOST_AXES = 16, 16384, 144
 
 local Figure, Axes = {}, {}

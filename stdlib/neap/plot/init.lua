@@ -10,7 +10,7 @@
 --     groups   groups of boxes and violins              ranges   what charts cover
 --     layers grids shapes raster                        what each chart is for gnuplot
 --     ticks    where axes have ticks                    fonts    characters that no font has
---     dates    axes of dates
+--     dates    axes of dates                            explore  keys that move and zoom
 --     share    axes with one range                      facets   axes for the categories of a table
 --     script   a figure as gnuplot's input              draw     running gnuplot; files
 --     terminal which graphics the terminal has          cells    a figure as characters
@@ -399,11 +399,17 @@
 --- > np.plot.show(np.plot.line({1, 2}))
 -- figure 640x480, save with np.plot.save("name.png")
 
+--- np.plot.explore(figure), figure:explore() -> nothing: shows a figure in the terminal, where keys change the view:
+-- arrows move it by a fifth, or turn three dimensions, + and - zoom, x and y choose which alone, Tab chooses axes, r or
+-- 0 resets; q, Esc, Enter or Ctrl-C end. The figure keeps the last limits, so np.plot.save writes what was seen. Where
+-- no terminal shows pictures the figure is shown once, and a line on stderr says so. Raises under np.jit.
+--- > np.plot.explore(np.plot.line({1, 2}))
+-- figure 640x480, save with np.plot.save("name.png")
+
 --- np.plot.live({title=…, xlabel=…, ylabel=…, xscale=…, yscale=…, every=0.5, figsize={6.4, 4.8}, dpi=100}) ->
 -- live curves: curves that grow while a program runs: live:update(step, {loss=l}) adds a point to each curve that it
--- names (without a step they are counted) and does not wait; live:close() shows them for the last time and returns
--- the figure,
--- live:figure() gives what there is.
+-- names (without a step they are counted) and does not wait; live:close() shows them for the last time and returns the
+-- figure, live:figure() gives what there is.
 --- title: a text above
 --- xlabel: a text below
 --- ylabel: a text beside
@@ -435,6 +441,7 @@
 local core = require "neap.core"
 local arguments = require "neap.arguments_gen"
 local draw = require "neap.plot.draw"
+local explore = require "neap.plot.explore"
 local figures = require "neap.plot.figure"
 local files = require "neap.files"
 local show = require "neap.plot.show"
@@ -551,20 +558,32 @@ local function display(figure)
     show.when_ready(figure, function(ready) show.now("plot.show", ready) end)
 end
 
-function plot.show(figure)
+--- The figure of an argument: without one the current figure.
+local function the_figure(name, figure)
     if figure == nil then
-        if not figures.has_current() then raise("plot.show", "there is no figure yet") end
-        figure = figures.current(false)
-    elseif not figures.is_figure(figure) then
-        bad_argument("plot.show", 1, "figure", "a figure", figure)
+        if not figures.has_current() then raise(name, "there is no figure yet") end
+        return figures.current(false)
     end
-    display(figure)
+    if not figures.is_figure(figure) then bad_argument(name, 1, "figure", "a figure", figure) end
+    return figure
+end
+
+function plot.show(figure)
+    display(the_figure("plot.show", figure))
 end
 function Figure:show()
     figures.check_self(self, Figure, "figure", "show")
     display(self)
 end
 Figure.__show = display -- at the prompt
+
+function plot.explore(figure)
+    explore(the_figure("plot.explore", figure))
+end
+function Figure:explore()
+    figures.check_self(self, Figure, "figure", "explore")
+    explore(self)
+end
 
 --- In a notebook.
 function Figure:__display()

@@ -41,7 +41,7 @@ local function finish_range(axis, given, name)
         if axis.log and ((given.low or 1) <= 0 or (given.high or 1) <= 0) then
             raise("plot." .. name, "limits of a logarithmic axis must be positive")
         end
-        low, high = given.low or low, given.high or high
+        low, high, axis.cut = given.low or low, given.high or high, given.cut
         if given.low and given.high then axis.turned = nil end
     end
     low, high = math.max(low, axis.log and 1e-300 or -1e300), math.min(high, 1e300)
@@ -171,7 +171,14 @@ local function band(which)
 end
 MARKS.x_band, MARKS.y_band = band "x", band "y"
 
+--- Whether a place lies outside of limits that keys have set (explore.lua). Those of a script leave texts beside axes.
+local function is_cut(x, y, view)
+    return view.x.cut and (x < view.x.low or x > view.x.high) or view.y.cut and (y < view.y.low or y > view.y.high)
+end
+
 function MARKS.text(out, mark, view)
+    local tip = mark.tip or { mark.x, mark.y }
+    if is_cut(mark.x, mark.y, view) or is_cut(tip[1], tip[2], view) then return end
     local size = mark.fontsize and (' font ",%.4g"'):format(mark.fontsize) or ""
     if mark.tip and view.mode ~= "frame" then
         out(("set arrow from first %.17g, %s %.17g to first %.17g, %s %.17g head filled front lw %.3g lc %s\n")
@@ -271,6 +278,17 @@ local function measure_all(figure, one, size)
         finish_range(first.x, set.xlim, "xlim")
         finish_range(first.y, set.ylim, "ylim")
         finish_range(first.z, set.zlim, "zlim")
+    end
+    return list
+end
+
+--- The ranges that axes of a figure show, by their numbers: { x, y, twin }, the last the y of twin axes; each has low
+-- and high, log, date and turned.
+function script.ranges(figure)
+    local list = {}
+    for k, measured in pairs(measure_all(figure, nil, size_of_axes(figure, figures.pixels(figure)))) do
+        local first, second = measured.boxes[1], measured.boxes[2]
+        list[k] = { x = first.x, y = first.y, twin = second and second.y }
     end
     return list
 end
@@ -388,8 +406,9 @@ local function frame(out, axes, twin, boxes, view, rooms)
     if axes.aspect == "equal" and not axes.solid then out "set size ratio -1\n" end
     if axes.hidden then out(view.mode == "frame" and "unset tics\n" or "unset border\nunset tics\n") end
     if axes.solid then
-        out(("set view %.6g, %.6g\nset xyplane relative 0\nset border 4095\nset ztics\n")
-            :format((90 - (axes.elev or 30)) % 360, (90 + (axes.azim or -60)) % 360))
+        out(("set view %.6g, %.6g, %.6g\nset xyplane relative 0\nset border 4095\nset ztics\n")
+            :format((90 - (axes.elev or figures.ELEV)) % 360, (90 + (axes.azim or figures.AZIM)) % 360,
+                    axes.near or 1))
     end
 end
 
@@ -506,6 +525,7 @@ jit.off(write_axes)
 jit.off(measure_both, true)
 jit.off(script.align)
 jit.off(measure_all)
+jit.off(script.ranges)
 jit.off(script.of)
 
 return script
