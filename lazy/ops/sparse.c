@@ -20,6 +20,7 @@
 #include "lazy/derive/build.h"
 #include "lazy/dtype/scalar.h"
 #include "lazy/graph/graph.h"
+#include "lazy/ops/sparse.h"
 
 enum {
     PART_WORK = 1 << 14, /* multiplications of a part that one worker does */
@@ -38,9 +39,7 @@ typedef struct sparse_part { /* rows first … last - 1 of one matrix, columns f
 
 /* The elements of a row. */
 static inline void row_range(const sparse_part *p, int64_t row, int64_t *start, int64_t *end) {
-    int64_t a = p->starts[row], b = p->starts[row + 1];
-    *start = a < 0 ? 0 : a < p->stored ? a : p->stored;
-    *end = b < *start ? *start : b < p->stored ? b : p->stored;
+    sparse_range(p->starts, p->stored, row, start, end);
 }
 
 typedef void sparse_loop(const sparse_part *part);
@@ -93,8 +92,23 @@ typedef struct sparse_loops {
                 name##_columns(p, row, j, (int)(p->k - j));                                                            \
         }                                                                                                              \
     }                                                                                                                  \
+    static void name##_scatter(const sparse_part *p) {                                                                 \
+        const T *data = p->a, *x = p->b;                                                                               \
+        T *out = p->out;                                                                                               \
+        memset(out, 0, (size_t)p->n * sizeof(T));                                                                      \
+        for (int64_t row = p->first, e, end; row < p->last; row++) {                                                   \
+            const W by = (W)x[row];                                                                                    \
+            for (row_range(p, row, &e, &end); e < end; e++)                                                            \
+                if (INSIDE(p->indices[e]))                                                                             \
+                    out[p->indices[e]] = (T)((W)out[p->indices[e]] + (W)data[e] * by);                                 \
+        }                                                                                                              \
+    }                                                                                                                  \
     static void name##_transposed(const sparse_part *p) {                                                              \
         const T *data = p->a, *x = p->b;                                                                               \
+        if (p->k == 1) {                                                                                               \
+            name##_scatter(p);                                                                                         \
+            return;                                                                                                    \
+        }                                                                                                              \
         for (int64_t row = 0; row < p->n; row++)                                                                       \
             memset((T *)p->out + row * p->k + p->from, 0, (size_t)(p->to - p->from) * sizeof(T));                      \
         for (int64_t row = p->first, e, end; row < p->last; row++)                                                     \
@@ -255,8 +269,7 @@ static int product_call(const lazy_call *call, const neap_run *run) {
     return sparse_run(call, &work, run);
 }
 
-/* Do rows never begin before those above them? If not, rows may share elements of a sample. */
-static bool starts_rise(const lazy_tensor *starts) {
+bool ops_sparse_rise(const lazy_tensor *starts) {
     const int32_t *at = starts->data;
     const int64_t n = extent(starts, 0);
     bool rise = true;
@@ -278,7 +291,7 @@ static int solve_call(const lazy_call *call, const neap_run *run) {
 }
 
 static int sample_call(const lazy_call *call, const neap_run *run) {
-    sparse_work work = {.loop = loops_of(call->out->dtype)->sample, .whole_matrix = !starts_rise(&call->in[3])};
+    sparse_work work = {.loop = loops_of(call->out->dtype)->sample, .whole_matrix = !ops_sparse_rise(&call->in[3])};
     work.whole.n = extent(&call->in[1], 1);
     if (call->out->size > 0)
         memset(call->out->data, 0, (size_t)call->out->size * (size_t)neap_dtype_bytes(call->out->dtype));

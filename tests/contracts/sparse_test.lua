@@ -273,6 +273,112 @@ check.test("elements of one place are added up in order; programs leave out colu
     check.equal(f(ints { 5, 1, -1 }):totable(), { 10, 0 })
 end)
 
+-- ---- Sums and products of sparse arrays -----------------------------------------------------------------------------
+
+--- A csr_array of whole numbers whose rows have columns in any order, and some of them twice.
+local function scrambled(seed, rows, columns, count, dtype)
+    local key = np.random.key(seed)
+    count = rows * columns > 0 and count or 0
+    local row = np.sort(np.random.randint(key, { count }, 0, math.max(rows, 1)))
+    local data = np.astype(np.random.randint(np.random.fold_in(key, 1), { count }, -3, 4), dtype)
+    if dtype == "c128" then data = data * np.array({ np.complex(1, 2) }, { dtype = dtype }) end
+    return S.csr_array { data = data, shape = { rows, columns },
+                         indices = np.random.randint(np.random.fold_in(key, 2), { count }, 0, math.max(columns, 1)),
+                         indptr = np.searchsorted(row, np.arange(rows + 1)) }
+end
+
+--- Whether the elements are those of a dense array, and the columns of each row are in order and different.
+local function check_is(A, dense, what)
+    check.equal(A:toarray():totable(), dense:totable(), what)
+    check.equal({ A.indices.size, A.indptr.size, A.dtype }, { A.nnz, A.shape[1] + 1, dense.dtype }, what)
+    local coo = A:tocoo()
+    local keys = np.astype(coo.row, "i64") * math.max(A.shape[2], 1) + coo.col
+    check.ok(A.nnz == 0 or np.all(np.greater(np.diff(keys), 0)):item(), what)
+end
+
+check.test("random sums and products of sparse arrays are those of dense ones", function()
+    local sizes = { { 5, 7, 6 }, { 1, 64, 65 }, { 40, 30, 130 }, { 3, 2, 5000 }, { 0, 3, 2 }, { 3, 0, 2 }, { 2, 3, 0 } }
+    for k = 1, 28 do
+        local m, n, p = unpack(sizes[k % #sizes + 1])
+        local dtype = ({ "f64", "i32", "f32", "c128", "u8" })[k % 5 + 1]
+        local A, B = scrambled(k, m, n, 2 * n + m, dtype), scrambled(k + 100, n, p, 3 * n, dtype)
+        local C = scrambled(k + 200, m, n, n + 1, dtype)
+        local what = ("%d: (%d, %d) and (%d, %d), %s"):format(k, m, n, n, p, dtype)
+        local a, b, c = A:toarray(), B:toarray(), C:toarray()
+        check_is(A:dot(B), np.matmul(a, b), what)
+        check_is(A:tocsc():dot(B:tocoo()), np.matmul(a, b), what)
+        check_is(A + C, a + c, what)
+        check_is(A - C:tocsc(), a - c, what)
+        check_is((A:tocsc() + C).T, (a + c).T, what)
+        check.equal((A + C:tocoo()):toarray():totable(), (a + c):totable(), what)
+        check.equal(A:tocsc():toarray():totable(), a:totable(), what)
+        check.equal(A.T:tocsr():tocsc().T:toarray():totable(), a:totable(), what)
+    end
+end)
+
+check.test("sums and products of sparse arrays add in the order of the elements", function()
+    local function row(data, indices)
+        return S.csr_array { data = data, indices = indices, indptr = { 0, #indices }, shape = { 1, 3 } }
+    end
+    local big = S.csr_array { { 1e8 }, { 1 }, { -1e8 } }
+    check.equal(row({ 1, 1, 1 }, { 0, 1, 2 }):dot(big).data:totable(), { 0 })
+    check.equal(row({ 1, 1, 1 }, { 0, 2, 1 }):dot(big).data:totable(), { 1 })
+    check.equal((row({ 1e8, 1 }, { 2, 2 }) + row({ -1e8 }, { 2 })).data:totable(), { 0 })
+    check.equal((row({ 1e8 }, { 2 }) - row({ 1e8, -1 }, { 2, 2 })).data:totable(), { 1 })
+end)
+
+check.test("rows of sums and products are the same bits, however many there are", function()
+    local A = S.random(np.random.key(1), 4000, 3000, { density = 0.004 })
+    local B = S.random(np.random.key(2), 3000, 2000, { density = 0.01 })
+    local C = S.random(np.random.key(3), 4000, 3000, { density = 0.01 })
+    local product, sum = A:dot(B), A + C
+    for _, first in ipairs { 0, 1600, 3900 } do
+        local rows = { { first, first + 100 } }
+        check.equal(A[rows]:dot(B).data:totable(), product[rows].data:totable())
+        check.equal((A[rows] + C[rows]).data:totable(), sum[rows].data:totable())
+        check.equal((A[rows] + C[rows]).indices:totable(), sum[rows].indices:totable())
+    end
+    local turned = A:tocsc()
+    check.equal(turned.indices:totable(), np.take(A:tocoo().row, np.argsort(A.indices)):totable())
+    check.equal(turned.data:totable(), np.take(A.data, np.argsort(A.indices)):totable())
+end)
+
+check.test("far more columns than elements need no scratch of their number", function()
+    local last = 2 ^ 31 - 2
+    local function row(data, indices)
+        return S.csr_array { data = data, indices = indices, indptr = { 0, #indices }, shape = { 1, last + 1 } }
+    end
+    local A, B = row({ 1, 2, 3 }, { last, 5, 0 }), row({ 10, 20 }, { 5, 9 })
+    check.equal({ (A + B).data:totable(), (A + B).indices:totable() }, { { 3, 12, 20, 1 }, { 0, 5, 9, last } })
+    local P = S.csr_array({ { 2 } }):dot(A)
+    check.equal({ P.data:totable(), P.indices:totable(), P.shape[2] }, { { 6, 4, 2 }, { 0, 5, last }, last + 1 })
+end)
+
+check.test("derivatives and batches of sums and products of sparse arrays", function()
+    local A, B = scrambled(7, 6, 5, 14, "f64"), scrambled(8, 5, 4, 9, "f64")
+    local C = scrambled(9, 6, 5, 11, "f64")
+    local function energy(f) return function(...) return (f(...) ^ 2 * np.arange(1, 7):reshape(6, 1)):sum() end end
+    local function dense(X) return X:toarray() end
+    local cases = {
+        { function(X, Y) return dense(X:dot(Y)) end, function(X, Y) return np.matmul(dense(X), dense(Y)) end, B },
+        { function(X, Y) return dense(X - Y) end, function(X, Y) return dense(X) - dense(Y) end, C },
+        { function(X, Y) return dense(X:tocsc() + Y) end, function(X, Y) return dense(X) + dense(Y) end, C },
+    }
+    for _, case in ipairs(cases) do
+        local f, g, other = unpack(case)
+        local da, db = np.grad(energy(f), { argnums = { 1, 2 } })(A, other)
+        local ea, eb = np.grad(energy(g), { argnums = { 1, 2 } })(A, other)
+        check.equal({ da.data:totable(), db.data:totable() }, { ea.data:totable(), eb.data:totable() })
+        local function of_data(x, h)
+            return h(S.csr_array { data = x, indices = A.indices, indptr = A.indptr, shape = A.shape }, other)
+        end
+        local many = np.stack { A.data, A.data * 2, A.data * -1 }
+        check.equal(np.vmap(function(x) return of_data(x, f) end)(many):totable(),
+                    np.vmap(function(x) return of_data(x, g) end)(many):totable())
+        check.equal(np.jit(function(x) return of_data(x, f) end)(A.data):totable(), g(A, other):totable())
+    end
+end)
+
 check.test("only stored elements meet infinities and NaN", function()
     local A = S.csr_array { { 1, 0 }, { 0, 2 } }
     check.equal(A:dot(np.array { np.inf, 1 }):totable(), { math.huge, 2 })

@@ -99,6 +99,10 @@ local cases = {
     sort = function(x) return np.sort(x, { axis = 0 }) end,
     sparse_product = function(x) return sparse(x):dot(x), sparse(x).T:dot(x) end,
     sparse_sample = function(x) return np.grad(function(y) return (sparse(y):dot(x) ^ 2):sum() end)(x) end,
+    sparse_columns = function(x) return (sparse(x) - sparse(x).T):dot(x) end,
+    sparse_matmul = function(x) return np.grad(function(y) return sparse(y):dot(sparse(x)).data:sum() end)(x) end,
+    sparse_collect = function(x) return (sparse(x) + sparse(x)):dot(x) end,
+    sparse_transpose = function(x) return sparse(x):tocsc():dot(x) end,
     sparse_triangular = function(x) return np.sparse.spsolve_triangular(sparse(x), x) end,
     broadcast_to = function(x) return np.broadcast_to(x, { 2, 3, 3 }) + 1 end,
     call = function(x) return np.checkpoint(function(a) return np.sin(a) * a end)(x) end,
@@ -167,14 +171,15 @@ for name, f in pairs(cases) do
 end
 
 check.test("no op is without its program", function()
-    -- What no program holds (marks are counted when they are recorded), what only its own file records, what tests of
-    -- others need; collectives over the axes of np.vmap, which no file can hold, and what lies on a mesh (tests/mesh).
+    -- What no program holds (marks, and elements of sparse products, are counted when they are recorded), what only
+    -- its own file records, what tests of others need; collectives over the axes of np.vmap, which no file can hold, and
+    -- what lies on a mesh (tests/mesh).
     local without = { array = true, constant = true, placeholder = true, callback = true, callback_part = true,
                       debug_sleep = true, debug_hold = true, debug_device = true, debug_fail = true, all_gather = true,
                       all_to_all = true, pmax = true, pmin = true, ppermute = true, psum = true, psum_scatter = true,
                       axis_index = true, bare = true, enter = true, leave = true, exchange = true, pick = true,
                       pvary = true, reshard = true, transfer = true, join = true, marks_nonzero = true,
-                      marks_changes = true }
+                      marks_changes = true, sparse_starts = true }
     local missing = {}
     for _, row in ipairs(values.rows) do
         if not covered[row.name] and not without[row.name] then missing[#missing + 1] = row.name end

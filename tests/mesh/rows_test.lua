@@ -42,6 +42,10 @@ local function input(dims, dtype, low, high, of)
     return { dims = dims, dtype = dtype or "f32", domain = { low or -3, high or 3 }, of = of }
 end
 
+--- The columns of four elements, and where two rows of them begin.
+local function places() return input({ 4 }, "i32", -1, 4) end
+local function starts() return input({ 3 }, "i32", 0, 4) end
+
 local function array(spec)
     local x = values.array(spec, spec.dims, spec.dtype)
     if spec.of then return spec.of(x) end
@@ -103,13 +107,24 @@ local CASES = {
         { {}, input({ 4, 4 }, "u8", 0, 200), input({ 4, 4 }, "u8", 0, 200) }, { {}, input { 4, 0 }, input { 0, 4 } },
     },
     sparse_product = {
-        { { 4, 0 }, input { 4 }, input { 4, 2 }, input({ 4 }, "i32", -1, 4), input({ 3 }, "i32", 0, 4) },
-        { { 4, 1 }, input { 4 }, input { 2, 4 }, input({ 4 }, "i32", -1, 4), input({ 3 }, "i32", 0, 4) },
+        { { 4, 0 }, input { 4 }, input { 4, 2 }, places(), starts() },
+        { { 4, 1 }, input { 4 }, input { 2, 4 }, places(), starts() },
     },
     sparse_triangular = {
-        { { 1, 0, 0 }, input { 4 }, input { 2, 4 }, input({ 4 }, "i32", -1, 4), input({ 3 }, "i32", 0, 4) },
+        { { 1, 0, 0 }, input { 4 }, input { 2, 4 }, places(), starts() },
     },
-    sparse_sample = { { {}, input { 2, 4 }, input { 4, 4 }, input({ 4 }, "i32", -1, 4), input({ 3 }, "i32", 0, 4) } },
+    sparse_sample = { { {}, input { 2, 4 }, input { 4, 4 }, places(), starts() } },
+    sparse_starts = { { { 4, 0 }, places(), starts(), places(), starts() },
+                      { { 4, 1 }, places(), starts(), places(), starts() } },
+    sparse_columns = { { { 4, 1, 8 }, places(), starts(), places(), starts(), starts() } },
+    sparse_matmul = {
+        { { 4, 2 }, input { 4 }, input { 4 }, places(), starts(), places(), starts(), places(), starts() },
+        { { 4, 1 }, input { 4 }, input { 4 }, places(), starts(), places(), starts(), places(), starts() },
+    },
+    sparse_collect = {
+        { { 4 }, input { 4 }, places(), starts(), input { 4 }, places(), starts(), places(), starts() },
+    },
+    sparse_transpose = { { { 4 }, places(), starts() } },
     argsort = { { { 0, 0 }, input({ 4, 4 }, "i32") }, { { -1, 1 }, input { 4, 8 } } },
     threefry = { { {}, KEYS, input({ 4, 4, 2 }, "u32", 0, 9) }, { {}, input({ 2 }, "u32", 0, 9), KEYS } },
     random_bits = { { { 32, 2, 4 }, KEYS }, { { 64, 4 }, KEYS } },

@@ -134,6 +134,21 @@ local CASES = {
         { { 0, 1, 1 }, input { 4 }, input { 2, 1 }, PLACES, STARTS },
     },
     sparse_sample = { { {}, input { 2, 2 }, input { 3, 2 }, PLACES, STARTS } },
+    sparse_starts = { { { 3, 0 }, PLACES, STARTS, PLACES, STARTS }, { { 3, 1 }, PLACES, STARTS, PLACES, STARTS } },
+    sparse_columns = {
+        { { 3, 0, 5 }, PLACES, STARTS, PLACES, STARTS, STARTS },
+        { { 3, 1, 4 }, PLACES, STARTS, PLACES, STARTS, STARTS },
+    },
+    sparse_matmul = {
+        { { 3, 2 }, input { 4 }, input { 4 }, PLACES, STARTS, PLACES, STARTS, PLACES, STARTS },
+        { { 3, 1 }, input { 4 }, input { 4 }, PLACES, STARTS, PLACES, STARTS, PLACES, STARTS },
+        { { 3, 0 }, input({ 4 }, "i32"), input({ 4 }, "i32"), PLACES, STARTS, PLACES, STARTS, PLACES, STARTS },
+    },
+    sparse_collect = {
+        { { 3 }, input { 4 }, PLACES, STARTS, PLACES, STARTS },
+        { { 3 }, input { 4 }, PLACES, STARTS, input { 4 }, PLACES, STARTS, PLACES, STARTS },
+    },
+    sparse_transpose = { { { 3 }, PLACES, STARTS }, { { 0 }, PLACES, STARTS } },
     argsort = {
         { { 0, 0 }, input({ 5, 2 }, "i32") }, { { -1, 1 }, input { 2, 5 } }, { { 1, 1 }, input({ 2, 3 }, "bool") },
     },

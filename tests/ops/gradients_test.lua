@@ -150,6 +150,16 @@ local structural = {
         end
         return np.grad(energy)(x)
     end, { some(3), some(3, 2) } },
+    sparse_matmul = { function(x, y)
+        local A = np.sparse.csr_array { data = x, indices = { 2, 0, 1, 1 }, indptr = { 0, 3, 4 }, shape = { 2, 3 } }
+        local B = np.sparse.csr_array { data = y, indices = { 1, 0, 1 }, indptr = { 0, 1, 1, 3 }, shape = { 3, 2 } }
+        return flat(A:dot(B).data, A:dot(B):dot(A:dot(B)).data)
+    end, { some(4), some(3) } },
+    sparse_collect = { function(x, y)
+        local A = np.sparse.csr_array { data = x, indices = { 2, 0, 0, 1 }, indptr = { 0, 3, 4 }, shape = { 2, 3 } }
+        local B = np.sparse.csc_array { data = y, indices = { 1, 0, 1 }, indptr = { 0, 1, 1, 3 }, shape = { 2, 3 } }
+        return flat((A + B).data ^ 2, (B - A).data ^ 3, (A + A).data)
+    end, { some(4), some(3) } },
     put_add = { function(x, y) return x:at { repeated }:add(y) end, { some(3, 2), some(3, 2) } },
     put_mul = { function(x, y) return x:at { repeated }:mul(y) end, { some(3, 2), some(3, 2) } },
     put_max = { function(x, y) return x:at { repeated }:max(y) end, { some(3, 2), some(3, 2) } },

@@ -1,8 +1,9 @@
 --- arithmetic.lua: products, sums, reductions and operators of sparse arrays.
 --
 -- The product with a dense array is the op sparse_product (lazy/ops/sparse.c), for csr_array by the matrix, for
--- csc_array by the transpose of the same arrays read as rows. Terms are added in the order in which elements are
--- stored.
+-- csc_array by the transpose of the same arrays read as rows. Sums and products of two sparse arrays are ops of
+-- lazy/ops/sparse_places.c, which find out where they have elements, and of sparse_pairs.c, which compute these. Terms
+-- are added in the order in which elements are stored.
 local core = require "neap.core"
 local operands = require "neap.arrays.operands"
 local value = require "neap.sparse.value"
@@ -44,23 +45,50 @@ local function times_dense(A, x)
     return np.segment_sum(np.reshape(data, -1, 1) * np.take(dense, A.col, { axis = 0 }), A.row, rows)
 end
 
---- A times B, both sparse, as a csr_array: for each element of A a row of B.
+local MANY = 2 ^ 22 -- columns
+
+--- The indices of A and B, which are stored by rows, and how many columns the sum or the product has: columns that are
+-- far more than elements are numbered anew, as scratch is in proportion to them; then also their old numbers.
+local function numbered(A, B, columns, is_product)
+    if columns <= MANY or columns < 16 * (A.nnz + B.nnz) or B.nnz == 0 then return A.indices, B.indices, columns end
+    local all = is_product and B.indices or np.concatenate { A.indices, B.indices }
+    local used, numbers = np.unique(all, { return_inverse = true })
+    numbers = np.astype(numbers, "i32")
+    if is_product then return A.indices, numbers, used.size, used end
+    return numbers[{ { 0, A.nnz } }], numbers[{ { A.nnz, nil } }], used.size, used
+end
+
+--- A + B, or A times B, stored by rows, with elements `data` and `other`: elements, indices and indptr. Waits for the
+-- number of elements.
+local function joined(name, A, B, columns, is_product, data, other)
+    local a, b, width, used = numbered(A, B, columns, is_product)
+    local places = { a, A.indptr, b, B.indptr }
+    attrs[0], attrs[1] = width, is_product and 1 or 0
+    local starts = core.recordn(core.ids.sparse_starts, places, 4, 2)
+    local count = tonumber(starts[-1]:item())
+    if count > value.MOST then raise(name, "the result has %.0f elements, more than %d", count, value.MOST) end
+    starts = np.astype(starts, "i32")
+    places[5] = starts
+    attrs[0], attrs[1], attrs[2] = width, is_product and 1 or 0, count
+    local indices = core.recordn(core.ids.sparse_columns, places, 5, 3)
+    if is_product then
+        attrs[0], attrs[1] = width, 2 -- by the third matrix, which is the product
+        data = core.recordn(core.ids.sparse_matmul, { data, other, a, A.indptr, b, B.indptr, indices, starts }, 8, 2)
+    else
+        attrs[0] = width
+        data = core.recordn(core.ids.sparse_collect, { data, a, A.indptr, other, b, B.indptr, indices, starts }, 8, 1)
+    end
+    return data, used and np.take(used, indices) or indices, starts
+end
+
+--- A times B, both sparse, as a csr_array.
 local function times_sparse(name, A, B)
     value.need_known(name, A, "how many elements a product of sparse arrays has")
     value.need_known(name, B, "how many elements a product of sparse arrays has")
     A, B = convert.to(name, 1, A, "csr"), convert.to(name, 2, B, "csr")
     local _, rows = value.form(A)
     local _, _, columns = value.form(B)
-    local data, other = promoted(A.data, B.data)
-    local starts = np.take(B.indptr, A.indices)
-    local lengths = np.astype(np.take(B.indptr, A.indices + 1) - starts, "i64")
-    local total = A.nnz > 0 and tonumber(np.sum(lengths):item()) or 0
-    if total > 2 ^ 31 - 1 then raise(name, "the product has %.0f terms, more than 2147483647", total) end
-    if total == 0 then return convert.nothing("csr", rows, columns, data.dtype) end
-    local places, element = convert.spread(starts, np.astype(lengths, "i32"), total)
-    local row = np.take((convert.places_of(A)), element)
-    return convert.assemble("csr", rows, columns, np.take(data, element) * np.take(other, places), row,
-                            np.take(B.indices, places))
+    return value.new("csr", rows, columns, joined(name, A, B, columns, true, promoted(A.data, B.data)))
 end
 
 local function check_inner(name, columns, dims)
@@ -121,11 +149,18 @@ local function added(name, A, B, sign)
     value.need_known(name, A, "how many elements a sum has")
     value.need_known(name, B, "how many elements a sum has")
     local format, rows, columns = value.form(A)
+    local is_coo = format == "coo" or value.form(B) == "coo"
+    if not is_coo then B = convert.to(name, 2, B, format) end
+    local data, other = promoted(A.data, B.data)
+    if sign < 0 then other = -other end
+    if not is_coo then
+        return value.new(format, rows, columns,
+                         joined(name, A, B, format == "csr" and columns or rows, false, data, other))
+    end
     local row, col = convert.places_of(A)
     local other_row, other_col = convert.places_of(B)
-    local data, other = promoted(A.data, B.data)
-    return convert.assemble(format, rows, columns, np.concatenate { data, sign < 0 and -other or other },
-                            np.concatenate { row, other_row }, np.concatenate { col, other_col })
+    return convert.assemble(format, rows, columns, np.concatenate { data, other }, np.concatenate { row, other_row },
+                            np.concatenate { col, other_col })
 end
 
 function operators.__add(A, B) return added("sparse.add", A, B, 1) end
@@ -262,4 +297,4 @@ function methods.trace(A)
     return np.sum(methods.diagonal(A))
 end
 
-for _, f in ipairs { times_sparse, added, met, methods.dot, methods.multiply } do jit.off(f) end
+for _, f in ipairs { joined, times_sparse, added, met, methods.dot, methods.multiply } do jit.off(f) end

@@ -1,13 +1,13 @@
 --- convert.lua: sparse arrays in other formats, as dense arrays, transposed; rows of sparse arrays.
 --
--- csr and csc exchange the order by a stable sort, so elements of a row stay in the order of columns, and the number of
--- elements stays. An array made of coo has one element for each place, the sum of the elements that stood there, in
--- order: the number of places depends on values.
+-- csr and csc exchange the order by the op sparse_transpose (lazy/ops/sparse_places.c), a stable sort, so elements of a
+-- row stay in the order of columns, and the number of elements stays. An array made of coo has one element for each
+-- place, the sum of the elements that stood there, in order: the number of places depends on values.
 local core = require "neap.core"
 local value = require "neap.sparse.value"
 
 local np = core.np
-local is_array, raise, shape_of = core.is_array, core.raise, core.shape_of
+local is_array, raise, shape_of, attrs = core.is_array, core.raise, core.shape_of, core.attrs
 local methods, fields, operators = value.methods, value.fields, value.operators
 
 local convert = {}
@@ -73,8 +73,10 @@ end
 
 --- csr as csc, or the other way round: `lines` is how many there will be.
 local function exchanged(A, lines)
-    local order = np.argsort(A.indices)
-    return np.take(A.data, order), np.take(lines_of(A), order), starts_of(np.take(A.indices, order), lines)
+    attrs[0] = lines
+    local packed = core.recordn(core.ids.sparse_transpose, { A.indices, A.indptr }, 2, 1)
+    local first, last = lines + 1, lines + 1 + A.data.size
+    return np.take(A.data, packed[{ { last, nil } }]), packed[{ { first, last } }], packed[{ { 0, first } }]
 end
 
 --- A in a format.
@@ -205,7 +207,6 @@ local function spread(starts, lengths, total)
     local line = np.searchsorted(ends, numbers, { side = "right" })
     return np.take(starts - (ends - lengths), line) + numbers, line
 end
-convert.spread = spread
 
 --- sparse[i], sparse[{ {from, to} }], sparse[rows] -> sparse array: one row, a range of rows, or those that an array
 -- names, as a csr_array with as many rows. Waits for the places.

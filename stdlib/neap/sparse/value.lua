@@ -23,6 +23,7 @@ local PARTS = { csr = { "data", "indices", "indptr" }, csc = { "data", "indices"
 value.PARTS = PARTS
 
 local MOST = 2 ^ 31 - 1 -- rows, columns and stored elements
+value.MOST = MOST
 
 -- Methods and computed fields by name, to which other files add. Operators, by the name of the metamethod.
 local methods, fields, operators = {}, {}, {}
