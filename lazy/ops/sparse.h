@@ -50,6 +50,7 @@ typedef struct sparse_pair {
     /* Rows first … last - 1. Scratch is zero before the first rows of a part. */
     void (*rows)(const struct sparse_pair *p, int64_t first, int64_t last, void *scratch);
     int64_t m, step; /* rows that are shared; rows of a part */
+    bool alone;      /* they are not shared: they may have elements of C in common */
     int failed;
 } sparse_pair;
 

@@ -54,6 +54,7 @@ int ops_sparse_run(const lazy_call *call, const neap_run *run, sparse_pair *p, d
     parts = alone || parts < 1 ? 1 : parts;
     p->step = p->m / (int64_t)parts + 1;
     p->failed = NEAP_OK;
+    p->alone = alone;
     if (p->m <= p->step)
         pair_part(p, 0, run);
     else
@@ -216,7 +217,7 @@ static void columns_rows(const sparse_pair *p, int64_t first, int64_t last, void
     for (int64_t row = first; row < last; row++) {
         int32_t *out = p->out;
         sparse_row(&p->c, row, &start, &end);
-        column_list list = {out + start, out + end, out + spare};
+        column_list list = {out + start, out + end, p->alone ? out : out + spare};
         if (set.n / 64 < 2 * (end - start)) { /* most words have columns: all are looked at */
             each_line(p, row, &set, set_count);
             for (int64_t word = 0; word <= set.n / 64; word++) {
@@ -227,6 +228,8 @@ static void columns_rows(const sparse_pair *p, int64_t first, int64_t last, void
             each_line(p, row, &set, set_add);
             set_take(&set, set.levels - 1, 0, &list);
         }
+        while (list.at < list.end) /* the starts are not those of these columns */
+            *list.at++ = 0;
     }
 }
 

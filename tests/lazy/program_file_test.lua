@@ -171,8 +171,8 @@ for name, f in pairs(cases) do
 end
 
 check.test("no op is without its program", function()
-    -- What no program holds (marks, and elements of sparse products, are counted when they are recorded), what only
-    -- its own file records, what tests of others need; collectives over the axes of np.vmap, which no file can hold, and
+    -- What no program holds (marks and elements of sparse products are counted when they are recorded), what only its
+    -- own file records, what tests of others need; collectives over the axes of np.vmap, which no file can hold, and
     -- what lies on a mesh (tests/mesh).
     local without = { array = true, constant = true, placeholder = true, callback = true, callback_part = true,
                       debug_sleep = true, debug_hold = true, debug_device = true, debug_fail = true, all_gather = true,
