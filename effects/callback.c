@@ -6,6 +6,14 @@
  *
  *      closed, and the last effect of its frame has happened ──▶ results op completes, then the token op
  *
+ * Work with callbacks and collectives goes from thread to thread. It keeps its tokens, and its place among collectives,
+ * until it ends:
+ *
+ *      started ──▶ communication thread ──at a callback──▶ queue ──take──▶ open ──end──▶ closed, its effects happened
+ *                       │     ▲                                                              │
+ *                       │     └──────────────────────────────────────────────────────────────┘
+ *                       └──at its end──▶ both ops complete
+ *
  * The two ops keep failure apart: the results op fails or is skipped as any op, the token op never does. They are
  * pushed one after the other; the token op reads nothing, so it waits for earlier effects of this store only, and no
  * other thread can come to stand between the two. An unordered request has no token op. A request is skipped when its
@@ -31,6 +39,9 @@ struct neap_request {
     void (*release)(void *arg);
     const char *name, *site;
     neap_run run;             /* of the results op */
+    neap_sync_fn advance;     /* of work with collectives; else NULL */
+    engine_comm *comm;        /* whose thread runs that */
+    bool away;                /* it has come to a callback */
     uint32_t source, outside; /* of its text; what the user thread's was before it was opened */
 };
 
@@ -44,8 +55,23 @@ static void set_failure(neap_request *request, int status) {
         strcpy(request->text, text);
 }
 
+static int resume_work(neap_request *request);
+
+/* The callback to which work has come is over. Goes on with the work, or tells the other processes that this one does
+ * not: then false. */
+static bool leave_callback(neap_request *request) {
+    request->away = false;
+    engine_comm_set_away(request->comm, false);
+    if (request->status == NEAP_OK)
+        return resume_work(request) == NEAP_OK;
+    engine_comm_fail(request->comm, request->text ? request->text : neap_status_text(request->status));
+    return false;
+}
+
 effects_scope *effects_request_over(neap_request *request, int *device) {
     effects_scope *owner = request->frame.owner;
+    if (request->away && leave_callback(request))
+        return NULL; /* nothing of the owner's has happened */
     int status = request->status;
     if (status < 0) {
         const char *text = request->text ? request->text : neap_status_text(status);
@@ -69,7 +95,7 @@ effects_scope *effects_request_over(neap_request *request, int *device) {
 }
 
 static void complete_request(neap_request *request) {
-    int device;
+    int device = EFFECTS_ORDERED;
     effects_scope *owner = effects_request_over(request, &device);
     effects_happened(owner, device);
 }
@@ -149,6 +175,56 @@ static void summon_user_thread(neap_effects *store) {
     neap_waker_free(waker);
 }
 
+/* Has the user thread take the request. Takes the lock. */
+static void call_user_thread(neap_request *request) {
+    neap_effects *store = request->frame.store;
+    engine_lock_take(&store->lock);
+    if (!store->ended) {
+        enqueue_request(store, request);
+        summon_user_thread(store);
+        return;
+    }
+    engine_lock_drop(&store->lock);
+    fail_ended(request);
+}
+
+/* On the communication thread: work goes on to its next callback, or to its end. */
+static void advance_work(void *arg) {
+    neap_request *request = arg;
+    neap_run here = request->run;
+    here.worker = -1;
+    uint32_t before = neap_out_set_source(request->source);
+    int status = request->advance(request->arg, &here);
+    neap_out_set_source(before);
+    if (status == NEAP_PENDING) {
+        request->away = true;
+        request->frame.closed = false; /* all its effects have happened, so nobody looks at it */
+        engine_comm_set_away(request->comm, true);
+        call_user_thread(request);
+        return;
+    }
+    if (status < 0)
+        set_failure(request, status);
+    complete_request(request);
+}
+
+static int resume_work(neap_request *request) {
+    int status = engine_comm_call(request->comm, advance_work, request);
+    if (status == NEAP_OK)
+        return status;
+    set_failure(request, status);
+    engine_comm_fail(request->comm, neap_error_text());
+    return status;
+}
+
+/* Both ops of the request have started. */
+static void start_request(neap_request *request) {
+    if (!request->advance)
+        call_user_thread(request);
+    else if (resume_work(request) != NEAP_OK)
+        complete_request(request);
+}
+
 /* One of the ops has started (done), or the results op was skipped (NULL). The second of them decides. */
 static void note_request_start(neap_request *request, neap_completion **which, neap_completion *done) {
     neap_effects *store = request->frame.store;
@@ -159,16 +235,10 @@ static void note_request_start(neap_request *request, neap_completion **which, n
         request->skipped = true;
     }
     bool in_turn = !request->ordered || request->token;
-    bool called = in_turn && request->results, ended = store->ended;
-    bool passed = in_turn && request->skipped;
-    if (called && !ended) {
-        enqueue_request(store, request);
-        summon_user_thread(store);
-        return;
-    }
+    bool called = in_turn && request->results, passed = in_turn && request->skipped;
     engine_lock_drop(&store->lock);
     if (called) {
-        fail_ended(request);
+        start_request(request);
     } else if (passed) {
         complete_request(request);
     }
@@ -205,7 +275,8 @@ static int push_request_ops(neap_request *request, int ntokens, effects_token *c
     neap_push timed = *push;
     timed.release = release_results;
     timed.flags |= NEAP_PUSH_SMALL;
-    status = neap_push_async(start_request_results, request, &timed);
+    status = request->comm ? engine_comm_push_async(request->comm, start_request_results, request, &timed)
+                           : neap_push_async(start_request_results, request, &timed);
     if (status && !ntokens) {
         free(request);
     } else if (status) {
@@ -215,7 +286,8 @@ static int push_request_ops(neap_request *request, int ntokens, effects_token *c
     return status;
 }
 
-int neap_effects_request(neap_effects *effects, int kinds, void *arg, const neap_push *push) {
+int effects_alternate(neap_effects *effects, engine_comm *comm, int kinds, neap_sync_fn advance, void *arg,
+                      const neap_push *push) {
     effects_token *tokens[NEAP_EFFECT_MOST];
     int status = effects_check(effects, push);
     if (!status && effects->top->level >= NEAP_CALLBACKS_DEEPEST)
@@ -231,6 +303,8 @@ int neap_effects_request(neap_effects *effects, int kinds, void *arg, const neap
                               .always = push->flags & NEAP_PUSH_ALWAYS,
                               .has_results = push->nwrites > 0,
                               .device = push->device,
+                              .advance = advance,
+                              .comm = comm,
                               .arg = arg,
                               .release = push->release,
                               .name = push->name,
@@ -247,6 +321,14 @@ int neap_effects_request(neap_effects *effects, int kinds, void *arg, const neap
     effects_count_push(effects, ntokens, tokens, push->device);
     effects->counts.callbacks++;
     return NEAP_OK;
+}
+
+int neap_effects_request(neap_effects *effects, int kinds, void *arg, const neap_push *push) {
+    return effects_alternate(effects, NULL, kinds, NULL, arg, push);
+}
+
+int neap_effects_alternate(neap_effects *effects, int kinds, neap_sync_fn advance, void *arg, const neap_push *push) {
+    return effects_alternate(effects, engine_comm_here(), kinds, advance, arg, push);
 }
 
 /* ---- The user thread's side -------------------------------------------------------------------------------------- */

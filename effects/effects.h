@@ -94,6 +94,13 @@ typedef struct neap_request neap_request;
  * more than NEAP_CALLBACKS_DEEPEST callbacks deep: they request each other without end. */
 enum { NEAP_CALLBACKS_DEEPEST = 200 };
 NEAP_API int neap_effects_request(neap_effects *effects, int kinds, void *arg, const neap_push *push);
+/* The same for work with callbacks and collectives between processes: when its turn has come, in the order of
+ * collectives too, the communication thread calls `advance` on arg. NEAP_PENDING: the work has come to a callback, for
+ * which the request waits now; once that is over, and all its effects have happened, `advance` is called again. Any
+ * other status is that of the results. If a callback ends with a failure, so does the work, and with it all that this
+ * process does with others: they are told the reason. */
+NEAP_API int neap_effects_alternate(neap_effects *effects, int kinds, neap_sync_fn advance, void *arg,
+                                    const neap_push *push);
 /* Not 0: a request may be taken. NEAP_REQUESTED_INSIDE: the next one was made inside the innermost open callback (or
  * none is open), and what that waits for may wait for it; NEAP_REQUESTED: the next one is an earlier one, which may be
  * taken later too. One atomic load. */

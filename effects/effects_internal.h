@@ -15,6 +15,7 @@
 #define NEAP_EFFECTS_INTERNAL_H
 
 #include "effects/effects.h"
+#include "engine/comm/comm.h"
 #include "engine/op_internal.h"
 
 /* Order groups: the common one, and one for each kind that has an order of its own. */
@@ -73,8 +74,11 @@ void effects_count_push(neap_effects *effects, int n, effects_token *const *toke
 /* An effect of the frame has happened: completes the callback whose last one it was, and so on outwards. */
 void effects_happened(effects_scope *frame, int device);
 
+/* neap_effects_alternate, with that communicator. Without one, and without `advance`: neap_effects_request. */
+int effects_alternate(neap_effects *effects, engine_comm *comm, int kinds, neap_sync_fn advance, void *arg,
+                      const neap_push *push);
 /* Completes a callback all of whose effects have happened. Returns the frame that it was pushed into, where it now
- * counts as happened; *device as in effects_happened. Frees the request. */
+ * counts as happened; *device as in effects_happened. Frees the request. Work that goes on is no such callback: NULL. */
 effects_scope *effects_request_over(neap_request *request, int *device);
 /* The session ends: every request that was not taken, also those to come, and every open callback fails. */
 void effects_end_requests(neap_effects *effects);

@@ -202,6 +202,17 @@ static comm_job *next_job(engine_comm *comm, bool *ending) {
     return job;
 }
 
+/* Has another thread said that this process cannot go on? */
+static void look_at_failure(engine_comm *comm) {
+    char text[COMM_TEXT];
+    pthread_mutex_lock(&comm->mutex);
+    memcpy(text, comm->fail_text, sizeof text);
+    bool fails = *text && !comm->broken;
+    pthread_mutex_unlock(&comm->mutex);
+    if (fails)
+        comm_break(comm, "process %d: %s", comm->rank, text);
+}
+
 /* Sleeps until there is something new, at most IDLE_NS; the next collective of a loop may be here at once. */
 static void idle(engine_comm *comm, uint32_t seen) {
     for (int k = 0; k < LINGER; k++) {
@@ -219,6 +230,7 @@ static void do_jobs(engine_comm *comm) {
     for (;;) {
         uint32_t seen = atomic_load_explicit(&comm->signal, memory_order_acquire);
         comm_job *job = next_job(comm, &ending);
+        look_at_failure(comm);
         if (job)
             do_job(comm, job);
         else if (ending)
@@ -393,14 +405,15 @@ static int end_in_turn(void *arg, const neap_run *run) {
     return NEAP_OK;
 }
 
-/* An orderly end comes behind all collectives that were pushed, also those whose inputs are not there yet. */
+/* An orderly end comes behind all collectives that were pushed, also those whose inputs are not there yet. While an op is
+ * away, it is that op's other thread which ends the process, so nothing behind the op will be done. */
 static void begin_end(engine_comm *comm, int code) {
     neap_push push = {.name = "the end of communication",
                       .flags = NEAP_PUSH_SMALL | NEAP_PUSH_ALWAYS,
                       .nwrites = 1,
                       .nfresh = 1,
                       .writes = &comm->var};
-    if (code || neap_push_sync(end_in_turn, comm, &push) < 0)
+    if (code || atomic_load(&comm->away) || neap_push_sync(end_in_turn, comm, &push) < 0)
         end_now(comm);
 }
 
@@ -420,6 +433,18 @@ int engine_comm_end(engine_comm *comm, int code, const char *why, neap_waker *wa
     if (begins)
         begin_end(comm, code);
     return closed ? NEAP_OK : NEAP_PENDING;
+}
+
+void engine_comm_fail(engine_comm *comm, const char *text) {
+    pthread_mutex_lock(&comm->mutex);
+    if (!*comm->fail_text)
+        snprintf(comm->fail_text, sizeof comm->fail_text, "%s", text);
+    pthread_mutex_unlock(&comm->mutex);
+    signal_comm_thread(comm);
+}
+
+void engine_comm_set_away(engine_comm *comm, bool away) {
+    atomic_fetch_add(&comm->away, away ? 1 : -1);
 }
 
 /* ---- Making one -------------------------------------------------------------------------------------------------- */

@@ -113,6 +113,10 @@ const char *engine_comm_report(engine_comm *comm, char *text, size_t capacity);
  * Collectives pushed later fail. */
 int engine_comm_end(engine_comm *comm, int code, const char *why, neap_waker *waker);
 
+/* This process cannot go on with what all do together: the communicator breaks, for the reason "process N: text", before
+ * the thread does anything that is pushed later. From any thread. */
+void engine_comm_fail(engine_comm *comm, const char *text);
+
 /* ---- Pushing ----------------------------------------------------------------------------------------------------- */
 typedef struct engine_comm_block { /* a part of a buffer, in bytes from its beginning */
     neap_buffer *buffer;
@@ -132,6 +136,9 @@ int engine_comm_push_work(engine_comm *comm, neap_sync_fn fn, void *arg, const n
  * not be called. */
 int engine_comm_push_async(engine_comm *comm, neap_async_fn start, void *arg, const neap_push *push);
 int engine_comm_call(engine_comm *comm, void (*fn)(void *arg), void *arg);
+/* Such an op is *away* when it has left the thread, to have fn called again: it has come to what another thread of this
+ * process does first. The end of the process then does not wait for what was pushed behind it. */
+void engine_comm_set_away(engine_comm *comm, bool away);
 /* Inside such an op: does a collective, and waits for it. */
 int engine_comm_run(engine_comm *comm, const engine_collective *what, const void *const *in, void *out);
 

@@ -82,6 +82,7 @@ struct engine_comm {
     neap_var *var; /* that all its ops write */
     pthread_t thread;
     _Atomic uint32_t signal; /* changes when the thread has something new to look at */
+    _Atomic int away;        /* ops that have left the thread, to come back */
 
     pthread_mutex_t mutex; /* guards up to `watchers` */
     comm_job *first, **last;
@@ -89,6 +90,7 @@ struct engine_comm {
     bool broken, ending, asked_to_end; /* ending: no more jobs will come that are to be done */
     int end_code;
     char end_text[COMM_TEXT];
+    char fail_text[COMM_TEXT];   /* of engine_comm_fail; "": it was not called */
     int64_t blocked;             /* since when the transport opens or closes, which waits for all; 0: it does not */
     bool lost;                   /* that took too long, and the thread is given up */
     char reason[2 * COMM_TEXT];  /* why it is broken */
