@@ -177,7 +177,11 @@ static int start_control_node(neap_ctx *ctx, neap_node *node) {
                                                                      : NULL;
         return trace ? effect_record(ctx, trace, node) : 0;
     }
-    int status = control_prepare(ctx, node);
+    bool exchanges = (control_of(node)->effects & LAZY_EFFECTS_EXCHANGE) != 0;
+    int status = exchanges ? effect_exchange_check(ctx, graph_node_op(node)->name) : 0;
+    if (status)
+        return status;
+    status = control_prepare(ctx, node);
     if (status) {
         plan_leave_pending(ctx, node, LAZY_RECIPE); /* it cannot be planned, and nobody will have it */
         return status;

@@ -536,24 +536,6 @@ static int record_joined(control_spreading *s, neap_node **blocks) {
     return 0;
 }
 
-/* Do other processes take part in the program? */
-static bool has_exchange(const neap_program *program) {
-    bool some = false;
-    for (int64_t e = 0; e < program->effects.n && !some; e++) {
-        const neap_node *node = program->effects.at[e]->node;
-        some = node && graph_node_effects(node) & LAZY_EFFECTS_EXCHANGE;
-    }
-    return some;
-}
-
-static int refuse_callbacks(const neap_node *node) {
-    return neap_error(
-        NEAP_E_ARGUMENT,
-        "%s: its functions call functions of the script, and exchange data between processes; one step can "
-        "do only one of these: return what is to be passed on, and do that afterwards",
-        graph_node_op(node)->name);
-}
-
 int control_expand(neap_ctx *ctx, neap_node *node) {
     const lazy_control *control = control_of(node);
     int n = control_bodies(control), count = control->apart->nblocks, status = 0;
@@ -566,10 +548,8 @@ int control_expand(neap_ctx *ctx, neap_node *node) {
     /* One block here may be one of several in other processes. */
     whole = status == 0 && control->effects == 0 && (count > 1 || split_minds(&s));
     for (int p = 0; p < n && status == 0; p++)
-        exchanges |= has_exchange(s.lowered[p]->program);
+        exchanges |= program_exchange(s.lowered[p]->program) != NULL;
     whole &= !exchanges;
-    if (status == 0 && exchanges && control->effects & LAZY_EFFECTS_CALLBACK)
-        status = refuse_callbacks(node);
     if (status == 0 && whole)
         status = record_apart(&s, node->shards->blocks, &whole);
     if (status == 0 && !whole)

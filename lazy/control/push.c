@@ -1,6 +1,6 @@
 /* control/push.c: running control nodes: as an op of the engine, as an effect, or, where bodies have callbacks, as a
  * request that the user thread works on; where other processes take part in a body, as work of the communication
- * thread.
+ * thread. With both it is a request that goes from this thread to that and back, at each callback.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@ typedef struct lazy_control_run {
     neap_buffer *block, *scratch; /* scratch: of data; on the host, of frames and data */
     void *frames;                 /* of a device whose memory the host does not see */
     body_run run;
-    bool begun, effects;
+    bool begun, effects, exchanges;
     int n;
     void **in;           /* the memory of the inputs */
     neap_buffer *bufs[]; /* the buffers that hold that memory */
@@ -106,20 +106,21 @@ static int run_control_run(void *arg, const neap_run *run) {
 
 static int fail_at_callback(void *arg, int status) {
     lazy_control_run *state = arg;
+    state->run.effects = state->ctx->effects;
     return tell(state, control_body_failure(state->run.waiting, status), true, NULL);
 }
 
 static int advance_to_callback(void *arg, const neap_run *where, const lazy_work_call **call, void *const **operands) {
     lazy_control_run *state = arg;
     neap_run here = {.worker = -1, .device = where->device, .epoch = where->epoch};
-    state->run.effects = state->ctx->effects;
+    state->run.effects = state->exchanges ? NULL : state->ctx->effects; /* else the communication thread is here */
     int status = advance_runner(state, &here);
     *call = state->run.waiting ? &state->run.waiting->call : NULL;
     *operands = state->run.operands;
     return status;
 }
 
-/* What the user thread runs, since there are callbacks in its bodies. */
+/* What the user thread runs, or has a part in, since there are callbacks in its bodies. */
 static const lazy_work_kind with_callbacks = {advance_to_callback, fail_at_callback, free_control_run};
 
 /* ---- Pushing ----------------------------------------------------------------------------------------------------- */
@@ -141,15 +142,13 @@ static int find_control_reads(const lazy_control_run *state, neap_var **reads) {
 }
 
 static int push_run(lazy_control_run *state, int effects, neap_push *push) {
-    bool exchanges = effects & LAZY_EFFECTS_EXCHANGE;
-    effects &= ~LAZY_EFFECTS_EXCHANGE;
     push->release = free_control_run;
     if (effects & LAZY_EFFECTS_CALLBACK)
         return effect_callback_loop(state->ctx, &with_callbacks, state, effects, push);
-    if (effects)
-        return neap_effects_work(state->ctx->effects, effects & LAZY_EFFECTS_ORDERED, exchanges, run_control_run, state,
-                                 push);
-    if (exchanges)
+    if (state->effects)
+        return neap_effects_work(state->ctx->effects, effects & LAZY_EFFECTS_ORDERED, state->exchanges, run_control_run,
+                                 state, push);
+    if (state->exchanges)
         return engine_comm_push_work(engine_comm_here(), run_control_run, state, push);
     return neap_push_sync(run_control_run, state, push);
 }
@@ -167,6 +166,7 @@ int control_push(neap_ctx *ctx, const lazy_launch *launch) {
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     }
     state->effects = (state->runner->effects & ~LAZY_EFFECTS_EXCHANGE) != 0;
+    state->exchanges = (state->runner->effects & LAZY_EFFECTS_EXCHANGE) != 0;
     neap_var *writes[] = {neap_buffer_var(state->block), neap_buffer_var(state->scratch)};
     bool shared = neap_buffer_bytes(state->scratch) >= LAZY_SHARED_SCRATCH; /* with other steps of its plan */
     neap_push push = {.name = step->call.op->name,

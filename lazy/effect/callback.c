@@ -377,6 +377,7 @@ typedef struct request {           /* a call in flight, or work with calls */
     void *work;                    /* the work itself */
     const lazy_work_call *waiting; /* of work: the callback that it has come to */
     void *const *operands;
+    bool exchanges; /* of work: other processes take part in it */
     neap_ctx *ctx;
     neap_buffer *block;
     bool results;
@@ -438,16 +439,25 @@ static int push_request(neap_ctx *ctx, const lazy_launch *launch) {
     return status;
 }
 
+/* Work goes on to its next callback, on any thread. */
+static int advance_request(void *arg, const neap_run *run) {
+    request *r = arg;
+    return r->kind->advance(r->work, run, &r->waiting, &r->operands);
+}
+
 int effect_callback_loop(neap_ctx *ctx, const lazy_work_kind *kind, void *work, int effects, const neap_push *push) {
     request *r = calloc(1, sizeof *r);
     if (!r)
         return neap_error(NEAP_E_MEMORY, "out of memory for a callback");
-    *r = (request){.kind = kind, .work = work, .ctx = ctx, .results = true};
+    bool exchanges = (effects & LAZY_EFFECTS_EXCHANGE) != 0;
+    int kinds = effects & LAZY_EFFECTS_ORDERED;
+    *r = (request){.kind = kind, .work = work, .exchanges = exchanges, .ctx = ctx, .results = true};
     neap_push timed = *push;
     timed.release = request_free;
     timed.flags |= NEAP_PUSH_ALWAYS;
     atomic_fetch_add_explicit(&ctx->callbacks.requests, 1, memory_order_relaxed);
-    int status = neap_effects_request(ctx->effects, effects & LAZY_EFFECTS_ORDERED, r, &timed);
+    int status = exchanges ? neap_effects_alternate(ctx->effects, kinds, advance_request, r, &timed)
+                           : neap_effects_request(ctx->effects, kinds, r, &timed);
     if (status) {
         r->work = NULL; /* stays the caller's */
         request_free(r);
@@ -605,9 +615,12 @@ static int end_request(neap_ctx *ctx, int status) {
     return ended;
 }
 
-/* A loop goes on to its next callback (NEAP_PENDING), or ends. */
+/* A loop goes on to its next callback (NEAP_PENDING), or ends. With collectives it is the communication thread that goes
+ * on with it, once the request is closed. */
 static int advance_loop(neap_ctx *ctx, lazy_open_callback *frame, request *r) {
-    int status = r->kind->advance(r->work, neap_request_run(frame->request), &r->waiting, &r->operands);
+    if (r->exchanges)
+        return end_request(ctx, 0);
+    int status = advance_request(r, neap_request_run(frame->request));
     frame->reported = frame->again = false;
     return status == NEAP_PENDING ? status : end_request(ctx, status);
 }
@@ -624,6 +637,18 @@ static int begin_request(neap_ctx *ctx, lazy_open_callback *frame, request *r, b
     for (int k = 0; k < r->n && *calls && !r->callback->tolerant; k++)
         *calls = (status = neap_var_poll(neap_buffer_var(r->args[k].buffer), NULL)) >= 0;
     return *calls ? 0 : end_request(ctx, status);
+}
+
+int effect_exchange_check(neap_ctx *ctx, const char *name) {
+    for (int64_t k = 0; k < ctx->callbacks.open.n; k++) {
+        const request *r = neap_request_arg(ctx->callbacks.open.at[k].request);
+        if (r->exchanges)
+            return neap_error(NEAP_E_STATE,
+                              "%s: collectives cannot be done in the function at %s, since the processes are in the "
+                              "loop that calls it: return what they need, and do them in the loop or behind it",
+                              name, r->waiting->callback->name);
+    }
+    return 0;
 }
 
 int neap_callback_take(neap_ctx *ctx, neap_taken *out) {

@@ -172,7 +172,8 @@ typedef struct lazy_work_call {
     int narguments;
     const lazy_result *arguments;
 } lazy_work_call;
-/* Work that the user thread does, since it has callbacks in it (control/push.c). */
+/* Work that the user thread does, since it has callbacks in it (control/push.c). Of work with collectives it calls the
+ * callbacks, and the communication thread does the rest. */
 typedef struct lazy_work_kind {
     /* Goes on to the end or to the next callback: then it returns NEAP_PENDING and sets *call, and *operands to the
      * memory of its arguments and of its block of results. */
@@ -183,5 +184,8 @@ typedef struct lazy_work_kind {
 } lazy_work_kind;
 /* Pushes such work (TAKES it, if this succeeds). */
 int effect_callback_loop(neap_ctx *ctx, const lazy_work_kind *kind, void *work, int effects, const neap_push *push);
+/* NEAP_E_STATE: `name`, a collective between processes, cannot be done now: a callback is open of work with collectives,
+ * which keeps its place among them until it ends. */
+int effect_exchange_check(neap_ctx *ctx, const char *name);
 
 #endif

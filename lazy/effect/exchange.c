@@ -97,6 +97,10 @@ engine_collective effect_exchange_pattern_collective(const lazy_exchange_pattern
                                .located = located};
 }
 
+const char *effect_exchange_name(const neap_node *node) {
+    return graph_is_exchange(node) ? effect_exchange_pattern_get(node->attrs[0])->name : graph_node_op(node)->name;
+}
+
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
 const char *effect_exchange_line(const neap_ctx *ctx, const neap_node *node) {
     const char *text = graph_site_text(ctx, node->site), *colon = text ? strrchr(text, ':') : NULL;
@@ -115,6 +119,11 @@ const char *effect_exchange_body_line(void) {
 
 /* ---- Nodes ------------------------------------------------------------------------------------------------------- */
 neap_node *effect_exchange_record(neap_ctx *ctx, const lazy_exchange_pattern *pattern, int nin, neap_node *const *in) {
+    bool traced = false;
+    for (int k = 0; k < nin; k++)
+        traced |= (in[k]->flags & LAZY_ABSTRACT) != 0;
+    if (!traced && effect_exchange_check(ctx, pattern->name))
+        return NULL;
     neap_node *node = graph_record(ctx, LAZY_OP_exchange, nin, in, 1, (int64_t[]){pattern->number});
     int status = 0;
     if (node && node->flags & LAZY_ABSTRACT)

@@ -36,6 +36,8 @@ const lazy_exchange_pattern *effect_exchange_pattern_get(int64_t number); /* NUL
 /* As the engine wants it, for a step of this script line; `located`: it is the line of this very exchange. */
 engine_collective effect_exchange_pattern_collective(const lazy_exchange_pattern *pattern, const char *site,
                                                      bool located);
+/* "psum": a node with exchanges, for people. */
+const char *effect_exchange_name(const neap_node *node);
 /* The script line of a node, if it was asked for (site.c); else NULL. */
 const char *effect_exchange_line(const neap_ctx *ctx, const neap_node *node);
 /* The line of what this thread runs next in a body, if that is an exchange whose line is known; else NULL. BORROWED. */

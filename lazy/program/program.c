@@ -199,6 +199,13 @@ static int order_outputs(neap_ctx *ctx, neap_node **outputs, int64_t n) {
     return status;
 }
 
+const neap_node *program_exchange(const neap_program *program) {
+    for (int64_t e = 0; e < program->effects.n; e++)
+        if (effect_bits(program->effects.at[e]) & LAZY_EFFECTS_EXCHANGE)
+            return program->effects.at[e]->node;
+    return NULL;
+}
+
 /* The region of the program: effects in their order, then outputs. */
 static int collect_region(neap_ctx *ctx, const neap_program *program, const lazy_nodes *roots) {
     lazy_nodes ordered = {0};

@@ -66,6 +66,9 @@ static inline void program_take_rule(neap_program *made, neap_program *from) {
         made->ruled = program_retain(program_ruled(from));
 }
 
+/* The first node of a program in which other processes take part; NULL: there is none. Of a meshed program only those
+ * that its lowered one has. BORROWED. */
+const neap_node *program_exchange(const neap_program *program);
 /* Makes the plan, the region and root_slots, if they are not there; for a meshed program, those of its lowered one. */
 int program_plan(neap_program *program);
 /* Of a program that has its plan: these n inputs (positions) are kept, as long as the arrays are the same what is

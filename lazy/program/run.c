@@ -259,6 +259,9 @@ int program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *in
         return status;
     if (program->meshed)
         return program_lowered_run(ctx, program, inputs, donation, outputs);
+    const neap_node *exchange = ctx->callbacks.open.n ? program_exchange(program) : NULL;
+    if (exchange && (status = effect_exchange_check(ctx, effect_exchange_name(exchange))) != 0)
+        return status;
     program_call run = {.ctx = ctx, .program = program, .inputs = inputs};
     status = force_inputs(&run, donation);
     if (status == 0 && donation)
