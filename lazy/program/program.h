@@ -66,8 +66,8 @@ static inline void program_take_rule(neap_program *made, neap_program *from) {
         made->ruled = program_retain(program_ruled(from));
 }
 
-/* The first node of a program in which other processes take part; NULL: there is none. Of a meshed program only those
- * that its lowered one has. BORROWED. */
+/* The first node of a program in which other processes take part; NULL: none. Meshed programs have them when lowered.
+ * BORROWED. */
 const neap_node *program_exchange(const neap_program *program);
 /* Makes the plan, the region and root_slots, if they are not there; for a meshed program, those of its lowered one. */
 int program_plan(neap_program *program);

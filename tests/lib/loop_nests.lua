@@ -5,10 +5,10 @@
 --     local nest = nests.draw(seed)
 --     local called = nests.run(nest, mesh, "lua")      -- "lua", "loops" or "jit"; prints the nest's result
 --
--- What a run prints, calls and computes must not depend on the way. `called` has what its callbacks were called with, in
--- the order of the calls, in a list for each order: "callback" (that of the program), "own" (a kind of its own), and
--- "any" (unordered ones), which is sorted. The arrays of a block are the device's own at every step, so a callback of
--- one is called for each device, and a callback of a sum once.
+-- What a run prints, calls and computes must not depend on the way. `called` has what callbacks were called with, in a
+-- list for each order: "callback" (that of the program), "own" (a kind with an order of its own), and "any" (unordered
+-- ones), which is sorted. At every step arrays are the device's own: a callback of one is called for each device, one
+-- of a sum once.
 local np = require "neap"
 local seeds = require "tests.lib.seeds"
 

@@ -1,6 +1,6 @@
 --- mpi_loops_test.lua: loops and branches that have both collectives between processes and callbacks: what they print,
--- call and compute is what one process with as many devices does, and what loops of Lua do. Nests of them are drawn at
--- random (tests/lib/loop_nests.lua). The file runs itself under mpirun.
+-- call and compute is what one process with as many devices does, and what loops of Lua do. Nests of such loops are
+-- drawn at random (tests/lib/loop_nests.lua). The file runs itself under mpirun.
 local np = require "neap"
 local check = require "tests.lib.check"
 local seeds = require "tests.lib.seeds"
@@ -66,7 +66,7 @@ local function script_of(text)
     return process.file(HEAD .. text)
 end
 
---- Runs a script as two processes with one device each. Returns the exit status, stdout, and the sorted lines of stderr.
+--- Runs a script as two processes of one device. Returns the exit status, stdout, and the sorted lines of stderr.
 local function run_two(text)
     local status, out, err = mpirun.run(2, { script_of(text) })
     return status, out, table.concat(mpirun.sorted(err), "\n")
@@ -84,7 +84,8 @@ end
 
 check.test("callbacks with and without results, prints and collectives in order", function()
     prints_alike [[
-        local ask = np.callback(function(c, k) print("ask", k, c) return c * 0.5 + k end, { result = { shape = { 2 } } })
+        local function half(c, k) print("ask", k, c) return c * 0.5 + k end
+        local ask = np.callback(half, { result = { shape = { 2 } } })
         local tell = np.callback(function(k) print("tell", k) end)
         local f = loop(function(c, k)
             print("before", k)
@@ -207,8 +208,8 @@ check.test("collectives in a function are refused, and the loop goes on", functi
             turn = turn + 1
             for k, try in ipairs(turn == 1 and tries or {}) do
                 local ok, problem = pcall(try)
-                local refused = tostring(problem):find("collectives cannot be done in the function at ask", 1, true)
-                io.stderr:write(("%d: %d %s %s\n"):format(np.process_index(), k, tostring(ok), tostring(refused ~= nil)))
+                local found = tostring(problem):find("collectives cannot be done in the function at ask", 1, true)
+                io.stderr:write(("%d: %d %s %s\n"):format(np.process_index(), k, tostring(ok), tostring(found ~= nil)))
             end
             return c
         end, { result = { shape = { 2 } }, name = "ask" })
@@ -254,19 +255,29 @@ local WAYS = {
     { processes = 2, devices = 1, first = 300, options = { "--scheduler", "naive" } },
 }
 
+--- Runs so many nests, from a first one on, on one process, and on several.
+local function compare(way, first, count)
+    local words = { "tests/mesh/mpi_loops_test.lua", "child", tostring(first), tostring(count) }
+    local devices = tostring(way.processes * way.devices)
+    local status, alone, problem = process.run_neap { "--devices", devices, unpack(words) }
+    check.equal({ status, problem }, { 0, "" })
+    check_ways(alone, count)
+    local all = { "--devices", way.devices }
+    for _, list in ipairs { way.options, words } do
+        for _, word in ipairs(list) do all[#all + 1] = word end
+    end
+    check.equal({ mpirun.run(way.processes, all) }, { 0, alone, "" })
+end
+
 for _, way in ipairs(WAYS) do
-    local options = table.concat(way.options, " ")
-    check.test(("random nests on %d processes of %d devices %s"):format(way.processes, way.devices, options), function()
-        local count = (release and 6 or 2) * (seeds.is_long and 10 or 1)
-        local words = { "tests/mesh/mpi_loops_test.lua", "child", tostring(seeds.first + way.first), tostring(count) }
-        local status, alone, problem = process.run_neap { "--devices", tostring(way.processes * way.devices), unpack(words) }
-        check.equal({ status, problem }, { 0, "" })
-        check_ways(alone, count)
-        local all = { "--devices", way.devices }
-        for _, list in ipairs { way.options, words } do
-            for _, word in ipairs(list) do all[#all + 1] = word end
-        end
-        check.equal({ mpirun.run(way.processes, all) }, { 0, alone, "" })
+    local name = ("random nests on %d processes of %d devices"):format(way.processes, way.devices)
+    check.test(table.concat({ name, unpack(way.options) }, " "), function()
+        local first, count = seeds.first + way.first, release and 6 or 2
+        local limit = os.time() + seeds.seconds(0) / #WAYS
+        repeat
+            compare(way, first, count)
+            first = first + count
+        until os.time() >= limit
     end)
 end
 
