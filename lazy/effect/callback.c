@@ -615,8 +615,8 @@ static int end_request(neap_ctx *ctx, int status) {
     return ended;
 }
 
-/* A loop goes on to its next callback (NEAP_PENDING), or ends. With collectives it is the communication thread that goes
- * on with it, once the request is closed. */
+/* A loop goes on to its next callback (NEAP_PENDING), or ends. One with collectives is left to the communication
+ * thread, once the request is closed. */
 static int advance_loop(neap_ctx *ctx, lazy_open_callback *frame, request *r) {
     if (r->exchanges)
         return end_request(ctx, 0);

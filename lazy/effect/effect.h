@@ -184,8 +184,8 @@ typedef struct lazy_work_kind {
 } lazy_work_kind;
 /* Pushes such work (TAKES it, if this succeeds). */
 int effect_callback_loop(neap_ctx *ctx, const lazy_work_kind *kind, void *work, int effects, const neap_push *push);
-/* NEAP_E_STATE: `name`, a collective between processes, cannot be done now: a callback is open of work with collectives,
- * which keeps its place among them until it ends. */
+/* NEAP_E_STATE: the collective `name` between processes cannot be done now: a callback is open of work with
+ * collectives, which keeps its place among them until it ends. */
 int effect_exchange_check(neap_ctx *ctx, const char *name);
 
 #endif
