@@ -78,7 +78,7 @@ void effects_happened(effects_scope *frame, int device);
 int effects_alternate(neap_effects *effects, engine_comm *comm, int kinds, neap_sync_fn advance, void *arg,
                       const neap_push *push);
 /* Completes a callback all of whose effects have happened. Returns the frame that it was pushed into, where it now
- * counts as happened; *device as in effects_happened. Frees the request. Work that goes on is no such callback: NULL. */
+ * counts as happened; *device as in effects_happened. Frees the request. Work that goes on is not complete: NULL. */
 effects_scope *effects_request_over(neap_request *request, int *device);
 /* The session ends: every request that was not taken, also those to come, and every open callback fails. */
 void effects_end_requests(neap_effects *effects);

@@ -405,8 +405,8 @@ static int end_in_turn(void *arg, const neap_run *run) {
     return NEAP_OK;
 }
 
-/* An orderly end comes behind all collectives that were pushed, also those whose inputs are not there yet. While an op is
- * away, it is that op's other thread which ends the process, so nothing behind the op will be done. */
+/* An orderly end comes behind all collectives that were pushed, also those whose inputs are not there yet. While an op
+ * is away, its other thread ends the process, so nothing behind the op will be done. */
 static void begin_end(engine_comm *comm, int code) {
     neap_push push = {.name = "the end of communication",
                       .flags = NEAP_PUSH_SMALL | NEAP_PUSH_ALWAYS,

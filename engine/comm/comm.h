@@ -113,8 +113,8 @@ const char *engine_comm_report(engine_comm *comm, char *text, size_t capacity);
  * Collectives pushed later fail. */
 int engine_comm_end(engine_comm *comm, int code, const char *why, neap_waker *waker);
 
-/* This process cannot go on with what all do together: the communicator breaks, for the reason "process N: text", before
- * the thread does anything that is pushed later. From any thread. */
+/* This process cannot go on with what all do together: the communicator breaks, for the reason "process N: text",
+ * before the thread does anything that is pushed later. From any thread. */
 void engine_comm_fail(engine_comm *comm, const char *text);
 
 /* ---- Pushing ----------------------------------------------------------------------------------------------------- */
