@@ -2,6 +2,7 @@
 -- (sanitized with --long)
 local np = require "neap"
 local check = require "tests.lib.check"
+local seeds = require "tests.lib.seeds"
 local of, finish = require "tests.lib.contracts" "smoothing"
 
 local signal = np.signal
@@ -90,6 +91,23 @@ of("np.signal.upfirdn", {
     refuses = {
         { "must be 1%-d", function() signal.upfirdn(np.ones { 2, 2 }, np.ones(4)) end },
         { "up", function() signal.upfirdn({ 1 }, np.ones(4), { up = 0 }) end },
+    },
+    also = {
+        ["np.signal.upfirdn: rates drawn at random give the sums that the definition has"] = function()
+            local draw = seeds.generator(11)
+            for _ = 1, 60 do
+                local n, taps, up, down = draw(20), draw(30), draw(12), draw(9)
+                local x, h, expected = {}, {}, {}
+                for k = 1, n do x[k] = draw(19) - 10 end
+                for k = 1, taps do h[k] = draw(19) - 10 end
+                for at = 0, (n - 1) * up + taps - 1, down do
+                    local sum = 0
+                    for k = 1, n do sum = sum + x[k] * (h[at - (k - 1) * up + 1] or 0) end
+                    expected[#expected + 1] = sum
+                end
+                check.equal(signal.upfirdn(np.array(h), np.array(x), { up = up, down = down }):totable(), expected)
+            end
+        end,
     },
 })
 of("np.signal.resample_poly", {

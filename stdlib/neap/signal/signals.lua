@@ -153,6 +153,28 @@ function signals.extended(name, what, x, more, boundary)
     return shape.join({ front, x, behind }, last)
 end
 
+local MOST_BANK = 2 ^ 20 -- elements of a bank of filters
+
+--- The same as `slid` of x (lines, n, 1) whose elements lie apart, without products with what is between them: result
+-- q * apart + k is result q of filter k of a bank, whose taps are those of h that meet elements of x there. Zeros stand
+-- in for the other places of a filter. nil: the bank would be large.
+local function slid_by_bank(x, h, before, behind, step, apart)
+    local n, taps = shape_of(x)[2], shape_of(h)[1]
+    local first = -math.floor(before / apart) -- the first element of x that filters see, of turn 0
+    local reach = math.floor(((apart - 1) * step + taps - 1 - before) / apart) - first + 1
+    if reach * apart > MOST_BANK then return nil end
+    local count = math.floor((before + (n - 1) * apart + 1 + behind - taps) / step) + 1
+    local turns = math.ceil(count / apart)
+    local element, filter = np.arange(first, first + reach), np.arange(apart)
+    local tap = shape.reshape(element * apart + before, { reach, 1, 1 }) - filter * step
+    local bank = np.where(np.logical_and(np.greater_equal(tap, 0), np.less(tap, taps)),
+                          np.take(h, np.clip(tap, 0, taps - 1)), 0)
+    local behind_all = math.max(0, (turns - 1) * step + first + reach - n)
+    local y = np.nn.conv(x, bank, { padding = { { -first, behind_all } }, strides = step })
+    local lines, found = shape_of(y)[1], shape_of(y)[2]
+    return shape.cut(shape.reshape(y, { lines, found * apart, 1 }), 1, 0, count)
+end
+
 --- The sums of products of h (taps) with each of its places along the last axis of x, at every `step`; `before` and
 -- `behind` zeros stand around x, whose elements lie `apart` places apart.
 function signals.slid(x, h, before, behind, step, apart)
@@ -163,8 +185,10 @@ function signals.slid(x, h, before, behind, step, apart)
     end
     local dims, last = shape_of(x), core.ndim(x)
     x = shape.reshape(x, { shape.product(dims, 1, last - 1), dims[last], 1 })
-    local y = np.nn.conv(x, shape.reshape(h, { shape_of(h)[1], 1, 1 }),
-                         { padding = { { before, behind } }, strides = step or 1, input_dilation = apart or 1 })
+    step, apart = step or 1, apart or 1
+    local y = apart > 1 and slid_by_bank(x, h, before, behind, step, apart)
+        or np.nn.conv(x, shape.reshape(h, { shape_of(h)[1], 1, 1 }),
+                      { padding = { { before, behind } }, strides = step, input_dilation = apart })
     dims[last] = shape_of(y)[2]
     return shape.reshape(y, dims)
 end
