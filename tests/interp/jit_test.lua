@@ -1,5 +1,6 @@
---- jit_test.lua: the LuaJIT inside compiles loops over tables rightly. It is built with hook checks, which few others
--- use, so what touches them is checked here: the same work compiled and interpreted, on random tables.
+--- jit_test.lua: the LuaJIT inside compiles loops over tables, and parts of texts, rightly. It is built with hook
+-- checks, which few others use, so what touches them is checked here: the same work compiled and interpreted, on random
+-- tables and places.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 
@@ -96,10 +97,60 @@ local function metatables_of_files()
     check.equal(wrong, 0)
 end
 
+-- ---- Parts of texts -------------------------------------------------------------------------------------------------
+
+local PLACES = { -2 ^ 31, 1 - 2 ^ 31, 2 - 2 ^ 31, -9, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 9, 2 ^ 31 - 2, 2 ^ 31 - 1,
+                 2 ^ 40 }
+local PARTS = { "s:sub(i, j)", "s:sub(i)", "s:byte(i, j)", "s:byte(i)", "s:find('b', i, true)", "s:find('', i)" }
+
+--- f(s, i, j, n): what a call gives, at most four values, made n times; in new code.
+local function repeated(call)
+    return loadstring(([[
+        local s, i, j, n = ...
+        local a, b, c, d
+        for _ = 1, n do a, b, c, d = %s end
+        return { a, b, c, d }
+    ]]):format(call))
+end
+
+--- Compiled for the first places, code gives at the others what it gives when interpreted.
+local function check_part(call, texts_and_places)
+    jit.flush()
+    local compiled, interpreted, before = repeated(call), repeated(call), {}
+    jit.off(interpreted)
+    for k, given in ipairs(texts_and_places) do
+        local s, i, j = unpack(given)
+        before[k] = ("(%q, %d, %d)"):format(s, i, j)
+        check.equal(compiled(s, i, j, 70), interpreted(s, i, j, 1), call .. " of " .. table.concat(before, ", "))
+    end
+end
+
+local function parts_of_texts()
+    local last = 2 ^ 31 - 1
+    check_part("s:sub(i, j)", { { "abc", 1, 9 }, { "abc", 1, -2 }, { "abc", 3, 9 }, { "abc", 2, -2 } })
+    check_part("s:byte(i, j)", { { "abc", 1, 9 }, { "abc", 1, -2 } })
+    check_part("s:sub(i, j)", { { "abc", 1, -2 }, { "abc", last, -last } })
+    check_part("s:byte(i, j)", { { "abc", 1, -2 }, { "abc", last, -last } })
+    check_part("s:sub(i)", { { "abc", 9, 0 }, { "abc", 2 ^ 40, 0 } })
+    math.randomseed(1)
+    local texts = { "", "a", "ab", "abc", "abcd" }
+    for _, call in ipairs(PARTS) do
+        for _ = 1, 300 do
+            local given = {}
+            for k = 1, 6 do
+                given[k] = { texts[math.random(#texts)], PLACES[math.random(#PLACES)], PLACES[math.random(#PLACES)] }
+            end
+            check_part(call, given)
+        end
+    end
+end
+
 if process.has_hook_checks() then
     check.test("compiled code takes the metatable of a file", metatables_of_files)
+    check.test("compiled parts of texts equal interpreted ones", parts_of_texts)
 else
     check.skip("compiled code takes the metatable of a file", "the packaged LuaJIT takes what lies on C's stack")
+    check.skip("compiled parts of texts equal interpreted ones", "the packaged LuaJIT may read beyond them")
 end
 
 check.test("loads from memory are not moved past calls", function()
