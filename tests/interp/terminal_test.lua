@@ -15,6 +15,7 @@ local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
 local COMMANDS = release and 70 or 20
 local LINES = release and 3000 or 500
 local WIDTH = 100
+local AHEAD = 5 -- commands that are typed before they are read: all of them would take longer than anything waits
 
 local readline = select(2, process.run_neap { "doctor" }):find("line editing +GNU readline") ~= nil
 
@@ -61,8 +62,8 @@ Session.__index = Session
 --- A session in which the script has run.
 local function new_session(start)
     local record_path = process.file ""
-    local session = setmetatable({ record_path = record_path, page = screen.new(WIDTH), shown = 0, prompts = 0,
-                                   expected = { "start" }, mixed = 0 }, Session)
+    local session = setmetatable({ record_path = record_path, page = screen.new(WIDTH), shown = 0, searched = 0,
+                                   prompts = 0, expected = { "start" }, mixed = 0 }, Session)
     session.terminal = start({ "-i", script(record_path) }, ENVIRONMENT)
     session:resize(WIDTH)
     return session
@@ -122,6 +123,13 @@ function Session:await_more()
     self:look_until(function()
         return page.column == 7 and page:text(page.row):sub(1, 7):gsub(" +$", "") == ">>"
     end, "the next line")
+end
+
+--- How many prompts have come of a session without editing, one for each command that is over, and one more.
+function Session:answered()
+    local _, more = self.terminal.seen:sub(self.searched + 1):gsub(">", "")
+    self.searched, self.prompts = #self.terminal.seen, self.prompts + more
+    return self.prompts
 end
 
 --- How many lines have come.
@@ -215,6 +223,7 @@ check.test("every line and every command is intact, without editing", function()
     local k = 0
     repeat
         k = k + 1
+        session:look_until(function() return session:answered() > k - AHEAD end, "an answer")
         session.expected[#session.expected + 1] = "plain " .. k
         session:type(('record "pln\127ain %d"\n'):format(k))
         for _ = 1, 10 do session:look(0.004) end
