@@ -95,8 +95,9 @@ of("np.signal.upfirdn", {
     also = {
         ["np.signal.upfirdn: rates drawn at random give the sums that the definition has"] = function()
             local draw = seeds.generator(11)
-            for _ = 1, 60 do
+            for round = 1, 60 do
                 local n, taps, up, down = draw(20), draw(30), draw(12), draw(9)
+                if round == 60 then up, down = 1200, 1000 end -- too many filters for a bank
                 local x, h, expected = {}, {}, {}
                 for k = 1, n do x[k] = draw(19) - 10 end
                 for k = 1, taps do h[k] = draw(19) - 10 end
