@@ -186,15 +186,20 @@ static sparse_loop *solver_of(int dtype) {
     return wide ? f64_solve : f32_solve;
 }
 
-static const sparse_loops *loops_of(int dtype) {
-    static const sparse_loops *const integers[] = {&of_bytes1, &of_bytes2, &of_bytes4, &of_bytes8};
-    const bool wide = dtype_of_part(dtype) == NEAP_DTYPE_F64;
+int ops_sparse_kind(int dtype) {
+    const int wide = dtype_of_part(dtype) == NEAP_DTYPE_F64;
     _Static_assert(NEAP_DTYPE_REALS == 2, "sparse products are of f32 and f64");
     if (neap_dtype_kind(dtype) == 'c')
-        return wide ? &of_c128 : &of_c64;
+        return 6 + wide;
     if (neap_dtype_kind(dtype) == 'f')
-        return wide ? &of_f64 : &of_f32;
-    return integers[__builtin_ctz((unsigned)neap_dtype_bytes(dtype))];
+        return 4 + wide;
+    return __builtin_ctz((unsigned)neap_dtype_bytes(dtype));
+}
+
+static const sparse_loops *loops_of(int dtype) {
+    static const sparse_loops *const kinds[SPARSE_KINDS] = {&of_bytes1, &of_bytes2, &of_bytes4, &of_bytes8,
+                                                            &of_f32,    &of_f64,    &of_c64,    &of_c128};
+    return kinds[ops_sparse_kind(dtype)];
 }
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */

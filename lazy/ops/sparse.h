@@ -35,6 +35,10 @@ static inline int64_t sparse_extent(const lazy_tensor *t) {
     return t->shape[t->ndim - 1];
 }
 
+/* Which loops a dtype takes: integers of 1, 2, 4 and 8 bytes, f32, f64, c64, c128. */
+enum { SPARSE_KINDS = 8 };
+int ops_sparse_kind(int dtype);
+
 /* Do rows never begin before those above them? If not, rows may share elements of a result. */
 bool ops_sparse_rise(const lazy_tensor *starts);
 

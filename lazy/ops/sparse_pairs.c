@@ -122,14 +122,9 @@ PAIR_LOOPS(c64, neap_c64, neap_c64)
 PAIR_LOOPS(c128, neap_c128, neap_c128)
 
 static const pair_loops *loops_of(int dtype) {
-    static const pair_loops *const integers[] = {&of_bytes1, &of_bytes2, &of_bytes4, &of_bytes8};
-    const bool wide = dtype_of_part(dtype) == NEAP_DTYPE_F64;
-    _Static_assert(NEAP_DTYPE_REALS == 2, "sparse products are of f32 and f64");
-    if (neap_dtype_kind(dtype) == 'c')
-        return wide ? &of_c128 : &of_c64;
-    if (neap_dtype_kind(dtype) == 'f')
-        return wide ? &of_f64 : &of_f32;
-    return integers[__builtin_ctz((unsigned)neap_dtype_bytes(dtype))];
+    static const pair_loops *const kinds[SPARSE_KINDS] = {&of_bytes1, &of_bytes2, &of_bytes4, &of_bytes8,
+                                                          &of_f32,    &of_f64,    &of_c64,    &of_c128};
+    return kinds[ops_sparse_kind(dtype)];
 }
 
 /* The elements of an input, or of the result, of one of several matrices. */
