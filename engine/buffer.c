@@ -11,6 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A reference counts 1; a lent one, of work in flight that uses the buffer in the order of its variable, counts in the
+ * upper half too. Both halves are one number: no reader sees a reference given back in one half alone. */
+static const uint64_t OWN = 1, LENT = UINT64_C(1) << 32 | 1;
+
 int neap_buffer_new(int device, size_t bytes, neap_buffer **out) {
     int status = engine_check_alive();
     if (status)
@@ -25,8 +29,7 @@ int neap_buffer_new(int device, size_t bytes, neap_buffer **out) {
         return status;
     }
     engine_var_init(&buffer->var, true);
-    atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
-    atomic_store_explicit(&buffer->lent, 0, memory_order_relaxed);
+    atomic_store_explicit(&buffer->refs, OWN, memory_order_relaxed);
     atomic_store_explicit(&buffer->mark, 0, memory_order_relaxed);
     buffer->device = device;
     buffer->bytes = bytes;
@@ -46,7 +49,7 @@ int neap_buffer_borrow(const void *data, size_t bytes, void (*release)(void *), 
     *made = (engine_borrowed){.release = release, .arg = arg};
     neap_buffer *buffer = &made->buffer;
     engine_var_init(&buffer->var, true);
-    atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
+    atomic_store_explicit(&buffer->refs, OWN, memory_order_relaxed);
     buffer->home = engine_device_retain_at(0);
     buffer->class = ENGINE_BORROWED;
     buffer->bytes = bytes;
@@ -103,43 +106,46 @@ int neap_buffer_map(const char *path, neap_buffer **out) {
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
+static uint32_t count_owners(const neap_buffer *buffer) {
+    uint64_t refs = atomic_load_explicit(&buffer->refs, memory_order_acquire);
+    return (uint32_t)refs - (uint32_t)(refs >> 32);
+}
+
+/* Gives back a reference of that kind. */
+static void let_go(neap_buffer *buffer, uint64_t kind) {
+    bool last = buffer->bytes >= ENGINE_MEMORY_WAITED && count_owners(buffer) <= (kind == OWN);
+    if (last && buffer->class != ENGINE_BORROWED)
+        engine_memory_dying(buffer); /* before the reference goes, since it may be the last */
+    if (atomic_load_explicit(&buffer->refs, memory_order_acquire) == kind ||
+        atomic_fetch_sub_explicit(&buffer->refs, kind, memory_order_acq_rel) == kind)
+        neap_var_delete(&buffer->var);
+}
+
 neap_buffer *neap_buffer_retain(neap_buffer *buffer) {
-    atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&buffer->refs, OWN, memory_order_relaxed);
     return buffer;
 }
 
 void neap_buffer_release(neap_buffer *buffer) {
-    if (!buffer)
-        return;
-    if (buffer->bytes >= ENGINE_MEMORY_WAITED && neap_buffer_owned(buffer))
-        engine_memory_dying(buffer); /* before the reference goes, since it may be the last */
-    if (atomic_load_explicit(&buffer->refs, memory_order_acquire) != 1 &&
-        atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1) {
-        return;
-    }
-    neap_var_delete(&buffer->var);
+    if (buffer)
+        let_go(buffer, OWN);
 }
 
 neap_buffer *neap_buffer_lend(neap_buffer *buffer) {
-    atomic_fetch_add_explicit(&buffer->lent, 1, memory_order_relaxed);
-    return neap_buffer_retain(buffer);
+    atomic_fetch_add_explicit(&buffer->refs, LENT, memory_order_relaxed);
+    return buffer;
 }
 
 void neap_buffer_return(neap_buffer *buffer) {
-    atomic_fetch_sub_explicit(&buffer->lent, 1, memory_order_release);
-    neap_buffer_release(buffer);
+    let_go(buffer, LENT);
 }
 
-/* Between its two counts, a reference that is returned counts as an owner's: never are there fewer than there are. */
 int neap_buffer_owned(const neap_buffer *buffer) {
-    uint32_t lent = atomic_load_explicit(&buffer->lent, memory_order_acquire);
-    if (buffer->class == ENGINE_BORROWED)
-        return 0;
-    return atomic_load_explicit(&buffer->refs, memory_order_acquire) - lent <= 1;
+    return buffer->class != ENGINE_BORROWED && count_owners(buffer) <= 1;
 }
 
 int neap_buffer_sole(const neap_buffer *buffer) {
-    return buffer->class != ENGINE_BORROWED && atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
+    return buffer->class != ENGINE_BORROWED && atomic_load_explicit(&buffer->refs, memory_order_acquire) == OWN;
 }
 
 uint64_t neap_buffer_mark(neap_buffer *buffer) {

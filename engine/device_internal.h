@@ -36,8 +36,7 @@ typedef struct engine_memory { /* the buffers of one memory: of a device, or of 
 
 struct neap_buffer { /* with its block, also a free one */
     neap_var var;
-    _Atomic uint32_t refs;
-    _Atomic uint32_t lent;      /* refs of work in flight, in the order of the variable */
+    _Atomic uint64_t refs;      /* all of them, and above those the lent ones (buffer.c) */
     _Atomic bool dying;         /* counts as such in its class; large */
     _Atomic uint64_t mark;      /* of what it holds; 0: nobody has asked */
     int device;                 /* its number then */

@@ -2,7 +2,7 @@
 #include "engine/device_internal.h"
 #include "tests/engine/common.h"
 
-enum { MIB = 1 << 20, SLACK = 64 * MIB };
+enum { MIB = 1 << 20, SLACK = 64 * MIB, LENDS = 1 << 20 };
 
 static const int64_t SECOND = INT64_C(1000000000);
 
@@ -53,6 +53,33 @@ static void counters(void) {
     CHECK_EQ(now.returned - before.returned, 2);
     CHECK_EQ(now.allocations - before.allocations, 2);
     CHECK_EQ(now.reserved_bytes, 0);
+}
+
+static void *give_back(void *arg) {
+    for (int i = 0; i < LENDS; i++)
+        neap_buffer_return(arg);
+    return NULL;
+}
+
+/* What others give back in the meantime never makes a buffer look as if it had another owner. */
+static void owned_while_lent(void) {
+    neap_buffer *buffer;
+    pthread_t thread;
+    CHECK_EQ(neap_buffer_new(0, MIB, &buffer), NEAP_OK);
+    for (int i = 0; i < LENDS; i++)
+        neap_buffer_lend(buffer);
+    CHECK(neap_buffer_owned(buffer) && !neap_buffer_sole(buffer));
+    CHECK_EQ(pthread_create(&thread, NULL, give_back, buffer), 0);
+    int owned = 1;
+    while (owned && !neap_buffer_sole(buffer))
+        owned = neap_buffer_owned(buffer);
+    pthread_join(thread, NULL);
+    CHECK(owned);
+    CHECK(neap_buffer_sole(buffer));
+    neap_buffer_retain(buffer);
+    CHECK(!neap_buffer_owned(buffer));
+    neap_buffer_release(buffer);
+    neap_buffer_release(buffer);
 }
 
 /* What a loop allocates again and again is got from the system once, also where its phases want different sizes. */
@@ -154,6 +181,7 @@ int main(void) {
     CHECK_EQ(neap_engine_start(&POOL), NEAP_OK);
     engine_memory_slack(SLACK);
     counters();
+    owned_while_lent();
     loops();
     idle_workers();
     windows(); /* on a clock of its own, which is ahead */
