@@ -282,10 +282,13 @@ static void start_callback_parts(neap_ctx *ctx, int n, neap_node *const *parts) 
         (void)plan_start_now(ctx, n, parts);
 }
 
-/* Records the node, its parts and their ids, all that may fail, before the call is started. */
+/* Records the node, its parts and their ids, all that may fail, before the call is started. Nothing starts by itself
+ * meanwhile: a part would start its own call, before that of the device in front of it. What cannot be started at the
+ * end of that raises when it is read. */
 static int push_callback(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in, neap_node **parts,
                          int32_t *results) {
     bool starts;
+    plan_hold(ctx);
     neap_node *node = record_node(ctx, callback, n, in, &starts);
     int published = 0, status = node ? 0 : neap_error_code();
     for (int k = 0; k < callback->nresults && status == 0; k++) {
@@ -295,6 +298,7 @@ static int push_callback(neap_ctx *ctx, lazy_callback *callback, int n, neap_nod
     }
     if (status == 0 && starts)
         status = start_callback_node(ctx, node);
+    (void)plan_unhold(ctx);
     if (status == 0)
         start_callback_parts(ctx, callback->nresults, parts);
     else

@@ -49,6 +49,34 @@ test("a call for each device, with its block, in the order of prints", function(
     end
 end)
 
+test("calls with results are in that order, wherever recorded work starts by itself", function(wrap)
+    local calls = {}
+    local f = wrap(map(function(a)
+        for round = 1, 2 do
+            a = np.ppermute(a * 2 + 1, "j", { { 0, 1 }, { 1, 0 } })
+            a = a * 0.5 + np.callback(function(at, b)
+                calls[#calls + 1] = ("%d %d %d"):format(round, at.i, at.j)
+                return b
+            end, { coordinates = true, result = { shape = { 2, 8 } } })(a)
+        end
+        return a
+    end))
+    local rounds = {}
+    for round = 1, 2 do
+        for _, line in ipairs(by_device(function(i, j) return ("%d %d %d"):format(round, i, j) end)) do
+            rounds[#rounds + 1] = line
+        end
+    end
+    for most = 1, 160 do
+        calls = {}
+        np.debug.limits { nodes = most, bytes = 2 ^ 26 }
+        f(x):wait()
+        np.effects_barrier()
+        np.debug.limits { nodes = 1024, bytes = 2 ^ 26 }
+        check.equal({ most, calls }, { most, rounds })
+    end
+end)
+
 test("coordinates come as a table", function(wrap)
     local seen = {}
     local function see(at, b)
