@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A reference counts 1; a lent one, of work in flight that uses the buffer in the order of its variable, counts in the
+/* A reference counts 1; a lent one, of work in flight on the buffer in the order of the variable, counts in the
  * upper half too. Both halves are one number: no reader sees a reference given back in one half alone. */
 static const uint64_t OWN = 1, LENT = UINT64_C(1) << 32 | 1;
 
@@ -115,7 +115,7 @@ static uint32_t count_owners(const neap_buffer *buffer) {
 static void let_go(neap_buffer *buffer, uint64_t kind) {
     bool last = buffer->bytes >= ENGINE_MEMORY_WAITED && count_owners(buffer) <= (kind == OWN);
     if (last && buffer->class != ENGINE_BORROWED)
-        engine_memory_dying(buffer); /* before the reference goes, since it may be the last */
+        engine_memory_dying(buffer); /* before the reference goes, perhaps the last */
     if (atomic_load_explicit(&buffer->refs, memory_order_acquire) == kind ||
         atomic_fetch_sub_explicit(&buffer->refs, kind, memory_order_acq_rel) == kind)
         neap_var_delete(&buffer->var);
