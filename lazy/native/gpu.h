@@ -44,7 +44,7 @@ enum gpu_word {
     GPU_EXTENTS     /* of the axes, then the maps */
 };
 
-enum { GPU_THREADS = 256, GPU_EACH = 4 };
+enum { GPU_THREADS = 256, GPU_EACH = 4, GPU_FOLDED = 8 };
 
 /* Code of a whole-array op instead of a kernel (gpu_call.h). */
 enum { GPU_CALL_ENTRIES = 48 }; /* those of a plan are few; all of a dtype have room */
@@ -63,7 +63,7 @@ typedef struct gpu_kernel {
     const int *levels;   /* loop_levels */
     int nbuffers, nwords;
     int numbers;  /* the word of the first number; each takes two */
-    int each;     /* elements of a thread, without reductions: 1 or GPU_EACH */
+    int each;     /* elements of a thread whose loads are under way together: 1, GPU_EACH or GPU_FOLDED */
     int slots;    /* of shared memory, for each reduction: rows of a group * leaves * LAZY_LANES at most */
     bool near;    /* a thread's elements are neighbours, of one line of the last axis; else `along` is not set */
     bool reduces; /* there are sinks of one element for each row */

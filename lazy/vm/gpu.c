@@ -15,7 +15,8 @@ enum {
     SHARED_BYTES = 48 << 10, /* what every GPU gives a group that asks for no more */
     WORDS_MAX = 480,         /* of a launch, with its buffers: 4 KiB */
     VECTOR_BYTES = 16,       /* of one load of a thread */
-    CHEAP_INS = 8            /* programs up to so long are written for several elements of a thread */
+    CHEAP_INS = 32,          /* programs up to so long are written for several elements of a thread */
+    SHORT_INS = 2            /* up to so long, for twice as many in a reduction */
 };
 
 vm_gpu_limits vm_gpu_limit = {.slots = 2048, .groups = 1024};
@@ -183,6 +184,14 @@ static bool is_cheap(const lazy_kernel *g) {
     return g->nins <= CHEAP_INS;
 }
 
+/* Loads of so many elements of a thread are under way together: fewer keep no GPU's memory busy, and with more of a
+ * longer program the driver's compiler takes longer than the kernel. */
+static int count_together(const gpu_kernel *code) {
+    if (!is_cheap(code->loop))
+        return 1;
+    return code->reduces && code->loop->nins <= SHORT_INS ? GPU_FOLDED : GPU_EACH;
+}
+
 static bool leads_along(const lazy_kernel *g, const lazy_wide_map *map) {
     bool along = map->offset % GPU_EACH == 0 && (g->ndim == 0 || map->stride[g->ndim - 1] == 1);
     for (int axis = 0; axis + 1 < g->ndim; axis++)
@@ -241,7 +250,7 @@ static void fill(vm_gpu *plan, gpu_map *maps, bool *chooses, int *levels) {
         code->staged |= g->sinks[k].kind != LAZY_SINK_STORE_ROW && levels[g->sinks[k].value] > 0;
     code->numbers = word;
     code->nwords = word + 2 * plan->nnumbers;
-    code->each = is_cheap(g) ? GPU_EACH : 1;
+    code->each = count_together(code);
     find_near(code, maps);
     for (code->slots = vm_gpu_limit.slots; code->slots > SLOTS_MIN && shared_bytes(code) > SHARED_BYTES;)
         code->slots /= 2;

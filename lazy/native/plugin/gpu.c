@@ -86,7 +86,7 @@ int gpu_begin_entry(gpu_writer *w, const char *name) {
 /* Places for the values of one element, and of those that a thread has together behind them. */
 static void make_places(gpu_writer *w, LLVMValueRef *places) {
     const int values = w->loop->nloads + w->loop->nins;
-    const int sets = !w->kernel->reduces && w->kernel->each > 1 ? 1 + GPU_EACH : 1;
+    const int sets = w->kernel->each > 1 ? 1 + w->kernel->each : 1;
     for (int v = 0; v < sets * values; v++)
         places[v] = gpu_place(w, gpu_element(w, w->dtype[v % values]));
     w->value = places;
@@ -228,12 +228,12 @@ static int write_module(gpu_writer *w, const native_bitcode *set, LLVMTargetMach
                         size_t *bytes) {
     const gpu_kernel *k = w->kernel;
     const size_t values = w->loop ? (size_t)(w->loop->nloads + w->loop->nins) : 0;
-    LLVMValueRef *places = calloc((2 + GPU_EACH) * values + (size_t)(k->nbuffers + 1 + k->nwords), sizeof *places);
+    LLVMValueRef *places = calloc((2 + GPU_FOLDED) * values + (size_t)(k->nbuffers + 1 + k->nwords), sizeof *places);
     int *dtypes = calloc(values + 1, sizeof *dtypes);
     bool *needed = calloc(values + 1, sizeof *needed);
     int status = places && dtypes && needed ? NEAP_OK : ir_host->error(NEAP_E_MEMORY, "no memory for code");
     if (!status) {
-        w->buffer = places + (2 + GPU_EACH) * values, w->words = w->buffer + k->nbuffers + 1;
+        w->buffer = places + (2 + GPU_FOLDED) * values, w->words = w->buffer + k->nbuffers + 1;
         w->dtype = dtypes;
         for (size_t v = 0; v < values; v++)
             w->dtype[v] = loop_dtype_of(w->loop, (int)v);

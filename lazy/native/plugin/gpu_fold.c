@@ -17,18 +17,14 @@
 #include "lazy/dtype/dtype.h"
 #include "lazy/native/plugin/gpu_writer.h"
 
-static bool is_reduce(const lazy_sink *sink) {
-    return sink->kind == LAZY_SINK_REDUCE;
-}
-
 static bool of_level(const gpu_writer *w, const lazy_sink *sink, int level) {
-    return is_reduce(sink) && w->kernel->levels[sink->value] == level;
+    return gpu_is_reduce(sink) && w->kernel->levels[sink->value] == level;
 }
 
 static int levels_of(const gpu_writer *w) {
     int levels = 0;
     for (int k = 0; k < w->loop->nsinks; k++)
-        if (is_reduce(&w->loop->sinks[k]) && w->kernel->levels[w->loop->sinks[k].value] >= levels)
+        if (gpu_is_reduce(&w->loop->sinks[k]) && w->kernel->levels[w->loop->sinks[k].value] >= levels)
             levels = w->kernel->levels[w->loop->sinks[k].value] + 1;
     return levels;
 }
@@ -55,7 +51,7 @@ static gpu_shared shared_of(gpu_writer *w, const lazy_sink *sink, int count) {
 static void make_shared(gpu_writer *w) {
     for (int k = 0; k < w->loop->nsinks; k++) {
         const lazy_sink *sink = &w->loop->sinks[k];
-        if (!is_reduce(sink))
+        if (!gpu_is_reduce(sink))
             continue;
         w->slots[k] = shared_of(w, sink, w->kernel->slots / (w->kernel->across ? 1 : LAZY_LANES));
         w->waves[k] = shared_of(w, sink, gpu_waves_max(w->kernel));
@@ -82,10 +78,6 @@ static void split(gpu_writer *w, LLVMValueRef item, LLVMValueRef leaves, int lan
         *leaf = rest;
     else
         *row = gpu_divide(w, rest, leaves, leaf);
-}
-
-static LLVMBasicBlockRef if_row(gpu_writer *w, LLVMValueRef row) {
-    return gpu_if(w, gpu_less(w, gpu_add(w, w->first_row, row), w->words[GPU_ROWS]));
 }
 
 /* ---- Combining --------------------------------------------------------------------------------------------------- */
@@ -128,7 +120,7 @@ static void combine_lanes(gpu_writer *w, int level, int half) {
     split(w, share.i, leaves, half, &row, &leaf, &lane);
     LLVMValueRef other = gpu_add(w, lane, gpu_number(w, half));
     LLVMValueRef first = gpu_multiply(w, gpu_add(w, w->leaf, leaf), gpu_number(w, LAZY_LEAF));
-    LLVMBasicBlockRef no_row = if_row(w, row);
+    LLVMBasicBlockRef no_row = gpu_if_row(w, row);
     LLVMBasicBlockRef no_lane = gpu_if(w, gpu_less(w, gpu_add(w, first, other), w->words[GPU_REDUCED]));
     for (int k = 0; k < w->loop->nsinks; k++)
         if (of_level(w, &w->loop->sinks[k], level))
@@ -150,7 +142,7 @@ static void combine_leaves(gpu_writer *w, int level) {
     gpu_for_share(w, &share, gpu_multiply(w, w->rows, pairs));
     split(w, share.i, pairs, 1, &row, &pair, &lane);
     LLVMValueRef left = gpu_multiply(w, pair, twice), right = gpu_add(w, left, steps.i);
-    LLVMBasicBlockRef no_row = if_row(w, row), alone = gpu_if(w, gpu_less(w, right, w->leaves));
+    LLVMBasicBlockRef no_row = gpu_if_row(w, row), alone = gpu_if(w, gpu_less(w, right, w->leaves));
     for (int k = 0; k < w->loop->nsinks; k++)
         if (of_level(w, &w->loop->sinks[k], level))
             combine(w, &w->loop->sinks[k], &w->slots[k], slot_of(w, row, left, zero), slot_of(w, row, right, zero));
@@ -185,12 +177,6 @@ static void combine_waves(gpu_writer *w, int level, LLVMValueRef count) {
 }
 
 /* ---- Folding ----------------------------------------------------------------------------------------------------- */
-static gpu_spot spot_of(gpu_writer *w, LLVMValueRef slot, LLVMValueRef at) {
-    gpu_spot spot = {.slot = slot, .at = at, .row = gpu_add(w, w->first_row, slot)};
-    spot.element = gpu_add(w, gpu_multiply(w, spot.row, w->words[GPU_REDUCED]), at);
-    return spot;
-}
-
 /* Takes the element of a spot into what a thread has of sink k so far. */
 static void take_element(gpu_writer *w, int k, const gpu_shared *sum, const gpu_shared *next, const gpu_spot *spot,
                          LLVMValueRef is_first) {
@@ -219,22 +205,49 @@ static gpu_shared places_for(gpu_writer *w, const lazy_sink *sink) {
     return s;
 }
 
-/* A lane of a leaf: every 16th of its elements, from the first on. */
+/* Every 16th element from the first on, `each` in a turn: their loads are under way together, and they are taken in
+ * their order. */
+static void fold_elements(gpu_writer *w, int level, const bool *needed, LLVMValueRef row, LLVMValueRef first,
+                          LLVMValueRef end, int each, const gpu_shared *sum, const gpu_shared *next) {
+    const int values = w->loop->nloads + w->loop->nins;
+    LLVMValueRef *own = w->value, never = LLVMConstNull(LLVMInt1TypeInContext(w->context));
+    gpu_spot spots[GPU_FOLDED];
+    gpu_loop turns;
+    gpu_for(w, &turns, first, end, gpu_number(w, (int64_t)each * LAZY_LANES));
+    LLVMValueRef is_first = LLVMBuildICmp(w->builder, LLVMIntEQ, turns.i, first, "");
+    for (int j = 0; j < each; j++) {
+        spots[j] = gpu_spot_of(w, row, gpu_add(w, turns.i, gpu_number(w, (int64_t)j * LAZY_LANES)));
+        w->value = own + j * values;
+        gpu_loads(w, needed, &spots[j]);
+    }
+    for (int j = 0; j < each; j++)
+        w->value = own + j * values, gpu_instructions(w, needed, &spots[j]);
+    for (int j = 0; j < each; j++) {
+        w->value = own + j * values;
+        for (int k = 0; k < w->loop->nsinks; k++)
+            if (of_level(w, &w->loop->sinks[k], level))
+                take_element(w, k, &sum[k], &next[k], &spots[j], j == 0 ? is_first : never);
+    }
+    w->value = own;
+    gpu_end_for(w, &turns);
+}
+
+/* A lane of a leaf; several of its elements in a turn where all of them are there. */
 static void fold_lane(gpu_writer *w, int level, const bool *needed, LLVMValueRef row, LLVMValueRef leaf,
                       LLVMValueRef lane, const gpu_shared *sum, const gpu_shared *next) {
-    gpu_loop elements;
-    LLVMValueRef size = gpu_number(w, LAZY_LEAF);
+    LLVMValueRef size = gpu_number(w, LAZY_LEAF), reduced = w->words[GPU_REDUCED];
     LLVMValueRef start = gpu_multiply(w, gpu_add(w, w->leaf, leaf), size), first = gpu_add(w, start, lane);
-    LLVMValueRef end = gpu_least(w, gpu_add(w, start, size), w->words[GPU_REDUCED]);
-    gpu_for(w, &elements, first, end, gpu_number(w, LAZY_LANES));
-    gpu_spot spot = spot_of(w, row, elements.i);
-    LLVMValueRef is_first = LLVMBuildICmp(w->builder, LLVMIntEQ, elements.i, first, "");
-    gpu_loads(w, needed, &spot);
-    gpu_instructions(w, needed, &spot);
-    for (int k = 0; k < w->loop->nsinks; k++)
-        if (of_level(w, &w->loop->sinks[k], level))
-            take_element(w, k, &sum[k], &next[k], &spot, is_first);
-    gpu_end_for(w, &elements);
+    LLVMValueRef end = gpu_add(w, start, size), is_part = gpu_less(w, reduced, end);
+    if (w->kernel->each == 1) {
+        fold_elements(w, level, needed, row, first, gpu_least(w, end, reduced), 1, sum, next);
+        return;
+    }
+    LLVMBasicBlockRef behind = gpu_if(w, LLVMBuildNot(w->builder, is_part, ""));
+    fold_elements(w, level, needed, row, first, end, w->kernel->each, sum, next);
+    gpu_end_if(w, behind);
+    behind = gpu_if(w, is_part);
+    fold_elements(w, level, needed, row, first, reduced, 1, sum, next);
+    gpu_end_if(w, behind);
 }
 
 /* Makes places for what a thread has so far. */
@@ -258,7 +271,7 @@ static void fold_across(gpu_writer *w, int level, const bool *needed, gpu_shared
     gpu_threads(w);
     gpu_for_share(w, &share, gpu_multiply(w, gpu_multiply(w, w->rows, leaves), gpu_number(w, LAZY_LANES)));
     split(w, share.i, leaves, LAZY_LANES, &row, &leaf, &lane);
-    LLVMBasicBlockRef no_row = if_row(w, row);
+    LLVMBasicBlockRef no_row = gpu_if_row(w, row);
     begin_sums(w, level, sum, next);
     fold_lane(w, level, needed, row, leaf, lane, sum, next);
     for (int k = 0; k < w->loop->nsinks; k++)
@@ -283,7 +296,7 @@ static void begin_item(gpu_writer *w, lane_item *item) {
     LLVMValueRef number = gpu_add(w, item->first, w->thread);
     item->none = gpu_if(w, gpu_less(w, number, item->count));
     split(w, number, w->words[GPU_LEAVES], LAZY_LANES, &item->row, &item->leaf, &item->lane);
-    item->no_row = if_row(w, item->row);
+    item->no_row = gpu_if_row(w, item->row);
 }
 
 static void end_item(gpu_writer *w, const lane_item *item) {
@@ -381,7 +394,7 @@ static void keep_wave(gpu_writer *w, int level, LLVMValueRef wave) {
     LLVMValueRef zero = gpu_number(w, 0);
     gpu_threads(w);
     gpu_for_share(w, &share, w->rows);
-    LLVMBasicBlockRef no_row = if_row(w, share.i);
+    LLVMBasicBlockRef no_row = gpu_if_row(w, share.i);
     for (int k = 0; k < w->loop->nsinks; k++)
         if (of_level(w, &w->loop->sinks[k], level))
             copy(w, &w->loop->sinks[k], &w->waves[k], wave_of(w, wave, share.i), &w->slots[k],
@@ -423,7 +436,7 @@ static void make_results(gpu_writer *w, int level) {
     gpu_loop share;
     gpu_threads(w);
     gpu_for_share(w, &share, w->rows);
-    LLVMBasicBlockRef no_row = if_row(w, share.i);
+    LLVMBasicBlockRef no_row = gpu_if_row(w, share.i);
     LLVMValueRef empty = LLVMBuildICmp(w->builder, LLVMIntEQ, w->words[GPU_REDUCED], gpu_number(w, 0), "");
     for (int k = 0; k < w->loop->nsinks; k++) {
         const lazy_sink *sink = &w->loop->sinks[k];
@@ -461,10 +474,10 @@ static void keep_partials(gpu_writer *w) {
     gpu_loop share;
     gpu_threads(w);
     gpu_for_share(w, &share, w->rows);
-    LLVMBasicBlockRef no_row = if_row(w, share.i);
+    LLVMBasicBlockRef no_row = gpu_if_row(w, share.i);
     for (int k = 0; k < w->loop->nsinks; k++) {
         LLVMValueRef first;
-        if (!is_reduce(&w->loop->sinks[k]))
+        if (!gpu_is_reduce(&w->loop->sinks[k]))
             continue;
         gpu_shared to = partials_of(w, k, &first);
         LLVMValueRef before = gpu_multiply(w, share.i, w->words[GPU_BLOCKS]);
@@ -481,71 +494,11 @@ static void load_partials(gpu_writer *w) {
     gpu_for_share(w, &share, w->words[GPU_BLOCKS]);
     for (int k = 0; k < w->loop->nsinks; k++) {
         LLVMValueRef first;
-        if (!is_reduce(&w->loop->sinks[k]))
+        if (!gpu_is_reduce(&w->loop->sinks[k]))
             continue;
         gpu_shared from = partials_of(w, k, &first);
         copy(w, &w->loop->sinks[k], &w->waves[k], share.i, &from, gpu_add(w, first, share.i));
     }
-    gpu_end_for(w, &share);
-    gpu_barrier(w);
-}
-
-static bool needs_of(gpu_writer *w, bool *needed, int kind) {
-    bool any = false;
-    memset(needed, 0, (size_t)(w->loop->nloads + w->loop->nins) * sizeof *needed);
-    for (int k = 0; k < w->loop->nsinks; k++)
-        if (w->loop->sinks[k].kind == kind)
-            gpu_need(w, needed, w->loop->sinks[k].value), any = true;
-    return any;
-}
-
-static void store_kind(gpu_writer *w, const bool *needed, int kind, gpu_spot *spot) {
-    gpu_loads(w, needed, spot);
-    gpu_instructions(w, needed, spot);
-    for (int k = 0; k < w->loop->nsinks; k++) {
-        const lazy_sink *sink = &w->loop->sinks[k];
-        if (sink->kind == kind)
-            gpu_store(w, sink, gpu_get(w, w->value[sink->value], sink->dtype), spot);
-    }
-}
-
-/* What is stored for each element of the group's rows, or of its block. */
-static void store_elements(gpu_writer *w, bool *needed) {
-    gpu_loop share;
-    LLVMValueRef row, at, block, first, count;
-    if (!needs_of(w, needed, LAZY_SINK_STORE))
-        return;
-    block = gpu_multiply(w, gpu_multiply(w, w->words[GPU_WAVES], w->words[GPU_LEAVES]), gpu_number(w, LAZY_LEAF));
-    first = gpu_multiply(w, w->block, block);
-    count = gpu_least(w, gpu_subtract(w, w->words[GPU_REDUCED], first), block);
-    gpu_threads(w);
-    gpu_for_share(w, &share, gpu_multiply(w, w->rows, count));
-    if (w->kernel->across)
-        at = gpu_divide(w, share.i, w->rows, &row);
-    else
-        row = gpu_divide(w, share.i, count, &at);
-    LLVMBasicBlockRef no_row = if_row(w, row);
-    gpu_spot spot = spot_of(w, row, gpu_add(w, first, at));
-    store_kind(w, needed, LAZY_SINK_STORE, &spot);
-    gpu_end_if(w, no_row);
-    gpu_end_for(w, &share);
-    gpu_barrier(w);
-}
-
-static void store_rows(gpu_writer *w, bool *needed) {
-    gpu_loop share;
-    needs_of(w, needed, LAZY_SINK_STORE_ROW);
-    gpu_threads(w);
-    gpu_for_share(w, &share, w->rows);
-    LLVMBasicBlockRef no_row = if_row(w, share.i);
-    gpu_spot spot = spot_of(w, share.i, gpu_number(w, 0));
-    store_kind(w, needed, LAZY_SINK_STORE_ROW, &spot);
-    for (int k = 0; k < w->loop->nsinks; k++) {
-        const lazy_sink *sink = &w->loop->sinks[k];
-        if (is_reduce(sink) && sink->slot >= 0)
-            gpu_store(w, sink, gpu_get(w, gpu_at(w, w->results[k], sink->dtype, share.i), sink->dtype), &spot);
-    }
-    gpu_end_if(w, no_row);
     gpu_end_for(w, &share);
     gpu_barrier(w);
 }
@@ -559,7 +512,7 @@ static void write_kernel(gpu_writer *w, bool *needed, gpu_shared *sum, gpu_share
     for (int level = 0; level < levels; level++) {
         reduce_level(w, level, needed, sum, next);
         if (!staged)
-            store_elements(w, needed);
+            gpu_store_elements(w, needed);
         if (!staged) {
             LLVMValueRef several = gpu_less(w, gpu_number(w, 1), w->words[GPU_BLOCKS]);
             LLVMBasicBlockRef whole = gpu_if(w, several);
@@ -570,8 +523,8 @@ static void write_kernel(gpu_writer *w, bool *needed, gpu_shared *sum, gpu_share
         make_results(w, level);
     }
     if (staged || levels == 0)
-        store_elements(w, needed);
-    store_rows(w, needed);
+        gpu_store_elements(w, needed);
+    gpu_store_rows(w, needed);
 }
 
 void gpu_write_reduction(gpu_writer *w, bool finish) {
@@ -588,7 +541,7 @@ void gpu_write_reduction(gpu_writer *w, bool finish) {
             load_partials(w);
             combine_waves(w, 0, w->words[GPU_BLOCKS]);
             make_results(w, 0);
-            store_rows(w, needed);
+            gpu_store_rows(w, needed);
         } else {
             write_kernel(w, needed, places + 2 * sinks, places + 3 * sinks);
         }

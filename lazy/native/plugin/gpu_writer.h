@@ -1,6 +1,7 @@
 /* gpu_writer.h: what the parts of the generator of grid kernels share: plugin/gpu.c, which leads, gpu_flow.c (threads,
  * loops, conditions), gpu_values.c (elements: where they are, and what is computed of them), gpu_fold.c
- * (reductions), gpu_maps.c (kernels without them) and gpu_calls.c (whole-array ops).
+ * (reductions), gpu_stores.c (what kernels with reductions store), gpu_maps.c (kernels without) and gpu_calls.c
+ * (whole-array ops).
  *
  * A kernel is written once, for a group of threads, as phases with a barrier behind each:
  *
@@ -134,6 +135,19 @@ LLVMValueRef gpu_misplaced(gpu_writer *w, const bool *needed);
 /* ---- gpu_maps.c -------------------------------------------------------------------------------------------------- */
 /* The body of "kernel" of a kernel without reductions; `sets` are places for the values of GPU_EACH elements. */
 void gpu_write_maps(gpu_writer *w, bool *needed, LLVMValueRef *sets);
+
+/* ---- gpu_stores.c ------------------------------------------------------------------------------------------------ */
+static inline bool gpu_is_reduce(const lazy_sink *sink) {
+    return sink->kind == LAZY_SINK_REDUCE;
+}
+/* The element `at` of a row of the group. */
+gpu_spot gpu_spot_of(gpu_writer *w, LLVMValueRef slot, LLVMValueRef at);
+/* Writes what follows for a row of the group that is there. */
+LLVMBasicBlockRef gpu_if_row(gpu_writer *w, LLVMValueRef row);
+/* What is stored for each element of the group's rows, or of its block. */
+void gpu_store_elements(gpu_writer *w, bool *needed);
+/* What is stored for each of the group's rows. */
+void gpu_store_rows(gpu_writer *w, bool *needed);
 
 /* ---- gpu_fold.c -------------------------------------------------------------------------------------------------- */
 /* The body of "kernel", or of "finish", of a kernel that reduces. */

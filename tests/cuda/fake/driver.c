@@ -44,6 +44,7 @@ static struct {
     size_t memory;
     int64_t fail_in;
     CUresult fail_code;
+    uint64_t groups; /* of the last launch of an entry "kernel" */
     struct CUctx_st contexts[FAKE_DEVICES];
 } fake = {.mutex = PTHREAD_MUTEX_INITIALIZER,
           .happened = PTHREAD_COND_INITIALIZER,
@@ -782,6 +783,8 @@ void fake_launch_now(CUstream stream, CUfunction function, unsigned groups, void
     fake_launch *launch = calloc(1, sizeof *launch);
     launch->function = function;
     launch->groups = groups;
+    if (strcmp(function->name, "kernel") == 0)
+        fake.groups = groups;
     take_parameters(launch, parameters);
     fake_enqueue_item(stream, (fake_item){.what = FAKE_KERNEL, .launch = launch, .last_of = last_of});
 }
@@ -837,6 +840,13 @@ void fake_work_launch(const char *name, CUstream stream, CUfunction function, co
     memcpy(launch->parameters + function->nbuffers, words, (size_t)nwords * sizeof *words);
     fake_enqueue_item(stream, (fake_item){.what = FAKE_KERNEL, .launch = launch});
     fake_unlock();
+}
+
+uint64_t fake_kernel_groups(void) {
+    fake_lock();
+    const uint64_t groups = fake.groups;
+    fake_unlock();
+    return groups;
 }
 
 /* ---- Not of CUDA ------------------------------------------------------------------------------------------------- */

@@ -38,6 +38,8 @@ void *fake_library_address(const void *memory);
 
 /* Launches of libraries, ever. For Lua. */
 uint64_t fake_library_launches(void);
+/* Groups of the last launch of an entry "kernel". For Lua. */
+uint64_t fake_kernel_groups(void);
 
 #pragma GCC visibility pop
 
