@@ -18,6 +18,7 @@ typedef struct copy_op {
     size_t offset, bytes; /* of `from` */
     size_t at;            /* where they go in `to` */
     bool fresh;           /* what `to` held is forgotten, also a failure */
+    bool alone;           /* the only one to `to`: it waits for no other's source, so `from` is lent to it */
 } copy_op;
 
 static int run_copy(void *arg, const neap_run *run) {
@@ -34,8 +35,8 @@ static int run_copy(void *arg, const neap_run *run) {
 
 static void release(void *arg) {
     copy_op *op = arg;
-    neap_buffer_release(op->to);
-    neap_buffer_release(op->from);
+    neap_buffer_return(op->to);
+    (op->alone ? neap_buffer_return : neap_buffer_release)(op->from);
     free(op);
 }
 
@@ -45,8 +46,8 @@ static int push_device_copy(const copy_op *like, int device, const neap_push *mo
     if (!op)
         return neap_error(NEAP_E_MEMORY, "no memory for a copy");
     *op = *like;
-    neap_buffer_retain(op->to);
-    neap_buffer_retain(op->from);
+    neap_buffer_lend(op->to);
+    (op->alone ? neap_buffer_lend : neap_buffer_retain)(op->from);
     neap_var *read = neap_buffer_var(op->from), *write = neap_buffer_var(op->to);
     neap_push push = {.name = model->name ? model->name : "copy",
                       .site = model->site,
@@ -127,20 +128,26 @@ int neap_buffer_copy(neap_buffer *to, neap_buffer *from, const neap_push *push) 
     int status = check_buffers(to, from);
     if (status)
         return status;
-    copy_op op = {.to = to, .from = from, .bytes = neap_buffer_bytes(from)};
+    copy_op op = {.to = to, .from = from, .bytes = neap_buffer_bytes(from), .alone = true};
     status = check_copy(&op);
     return status ? status : copy_between(&op, push ? push : &plain);
 }
 
-int engine_copy_part(neap_buffer *to, size_t at, const neap_part *part, bool fresh, const neap_push *push) {
+int engine_copy_part(neap_buffer *to, size_t at, const neap_part *part, bool fresh, bool alone, const neap_push *push) {
     int status = check_buffers(to, part->from);
     if (status)
         return status;
-    copy_op op = {.to = to, .from = part->from, .offset = part->offset, .bytes = part->bytes, .at = at, .fresh = fresh};
+    copy_op op = {.to = to,
+                  .from = part->from,
+                  .offset = part->offset,
+                  .bytes = part->bytes,
+                  .at = at,
+                  .fresh = fresh,
+                  .alone = alone};
     status = check_copy(&op);
     return status ? status : copy_between(&op, push ? push : &plain);
 }
 
 int neap_buffer_copy_part(neap_buffer *to, neap_buffer *from, size_t offset, size_t bytes, const neap_push *push) {
-    return engine_copy_part(to, 0, &(neap_part){from, offset, bytes}, true, push);
+    return engine_copy_part(to, 0, &(neap_part){from, offset, bytes}, true, true, push);
 }

@@ -139,7 +139,7 @@ int engine_launch_graph_alloc(neap_launch_graph *graph, size_t bytes, void **out
 void engine_launch_graph_free(neap_launch_graph *graph, const void *memory);
 
 /* copy.c */
-/* Copies the part to byte `at` of `to`. fresh: the earlier contents are forgotten. */
-int engine_copy_part(neap_buffer *to, size_t at, const neap_part *part, bool fresh, const neap_push *push);
+/* Copies the part to byte `at` of `to`. fresh: the earlier contents are forgotten. alone: it is the only part. */
+int engine_copy_part(neap_buffer *to, size_t at, const neap_part *part, bool fresh, bool alone, const neap_push *push);
 
 #endif

@@ -5,6 +5,8 @@
  *      cuda:2  c ──┘                       └──▶ a b c  cuda:2
  *
  * Where the devices are of several kinds, or theirs has no such collective, each part is copied to each target.
+ *
+ * A part that is alone is lent to the op. One of several is not: what would be written over it would wait for all.
  */
 #include "engine/device_internal.h"
 
@@ -106,9 +108,9 @@ static int run_join(void *arg, const neap_run *run) {
 static void release(void *arg) {
     join_op *op = arg;
     for (int k = 0; k < op->nparts; k++)
-        neap_buffer_release(op->parts[k].from);
+        (op->nparts == 1 ? neap_buffer_return : neap_buffer_release)(op->parts[k].from);
     for (int k = 0; k < op->ntargets; k++)
-        neap_buffer_release(op->targets[k]);
+        neap_buffer_return(op->targets[k]);
     free(op);
 }
 
@@ -122,9 +124,9 @@ static join_op *new_op(int ntargets, neap_buffer *const *targets, int nparts, co
     memcpy(op->parts, parts, of_parts);
     memcpy(op->targets, targets, of_targets);
     for (int k = 0; k < nparts; k++)
-        neap_buffer_retain(parts[k].from);
+        (nparts == 1 ? neap_buffer_lend : neap_buffer_retain)(parts[k].from);
     for (int k = 0; k < ntargets; k++)
-        neap_buffer_retain(targets[k]);
+        neap_buffer_lend(targets[k]);
     return op;
 }
 
@@ -165,7 +167,7 @@ static int push_copies(neap_buffer *target, int nparts, const neap_part *parts, 
     size_t at = 0;
     int status = NEAP_OK;
     for (int k = 0; k < nparts && !status; k++) {
-        status = engine_copy_part(target, at, &parts[k], k == 0, push);
+        status = engine_copy_part(target, at, &parts[k], k == 0, nparts == 1, push);
         at += parts[k].bytes;
     }
     return status;

@@ -352,6 +352,15 @@ int engine_var_watch(neap_var *var, neap_waker *waker, uint64_t target) {
     return pending ? NEAP_PENDING : NEAP_OK;
 }
 
+int neap_var_failure(neap_var *var) {
+    engine_lock_take(&var->lock);
+    engine_failure *failure = var->failure ? engine_failure_retain(var->failure) : NULL;
+    engine_lock_drop(&var->lock);
+    int status = failure ? engine_failure_raise(failure) : NEAP_OK;
+    engine_failure_release(failure);
+    return status;
+}
+
 int neap_var_poll(neap_var *var, neap_waker *waker) {
     int status = engine_check_alive();
     if (status)

@@ -48,7 +48,7 @@ static void start_collective(void *arg, const neap_run *run, neap_completion *do
     (void)run;
     j->job.done = done;
     for (int k = 0; k < j->n && !j->failed; k++)
-        if (neap_var_poll(neap_buffer_var(j->in[k]), NULL) < 0)
+        if (neap_var_failure(neap_buffer_var(j->in[k])) < 0)
             j->failed = strdup(neap_error_text());
     comm_enqueue(j->comm, &j->job);
 }

@@ -57,23 +57,34 @@ static int break_down(void *arg, const neap_run *run) {
     return neap_error(NEAP_E_SHAPE, "a mistake");
 }
 
-/* A failed input fails this collective in all ranks, and no other. */
+/* A failed input fails this collective in all ranks, and no other; also one that fails late, with a write behind the
+ * collective, by who was given the input's memory. */
 static void test_failed_input(engine_comm **comms) {
+    enum { FAILED, FAILS, SOUND, TURNS };
     uint64_t seed = 5;
-    for (int turn = 0; turn < 2; turn++) {
+    for (int turn = 0; turn < TURNS; turn++) {
         static trial t;
         choose(&t, 4, &seed, 3000);
         while (t.group.nranks < 3 || t.what.kind != ENGINE_COMM_REDUCE) {
             forget(&t);
             choose(&t, 4, &seed, 3000);
         }
-        if (turn == 0) {
-            neap_var *var = neap_buffer_var(t.in[0]);
+        neap_var *var = neap_buffer_var(t.in[0]);
+        _Atomic int written = 0;
+        gate late;
+        if (turn == FAILED) {
             neap_push_sync(break_down, NULL, &(neap_push){.name = "broken", .nwrites = 1, .writes = &var});
             neap_var_wait_to_write(var);
         }
+        if (turn == FAILS)
+            push_gate(&late, 1, &var);
         push(&t, comms);
-        if (turn == 1) {
+        if (turn == FAILS) {
+            CHECK_EQ(push_on(add_one, &written, NEAP_PUSH_ALWAYS, NULL, var), NEAP_OK);
+            await_gate(&late);
+            open_gate(&late, neap_error(NEAP_E_SHAPE, "a mistake"));
+        }
+        if (turn == SOUND) {
             verify(&t);
             continue;
         }
@@ -82,6 +93,8 @@ static void test_failed_input(engine_comm **comms) {
             CHECK_TEXT(neap_error_text(), "a mistake");
             neap_buffer_release(t.out[k]);
         }
+        neap_var_wait_to_write(var);
+        CHECK_EQ(written, turn == FAILS);
         forget(&t);
     }
     neap_wait_all(); /* reports what failed, once */

@@ -96,8 +96,10 @@ static void copies_beside_work(int scheduler) {
     check_filled(a, 0);
     CHECK_EQ(neap_buffer_copy(host, a, NULL), NEAP_OK); /* this one depends on it */
     CHECK_EQ(neap_var_poll(neap_buffer_var(host), NULL), NEAP_PENDING);
+    CHECK(neap_buffer_owned(host) && neap_buffer_owned(a) && !neap_buffer_sole(a)); /* what it uses is lent to it */
     null_device_hold(null_device, work, false);
     CHECK_EQ(neap_wait_all(), NEAP_OK);
+    CHECK(neap_buffer_sole(host) && neap_buffer_sole(a));
     check_filled(host, 1);
     neap_buffer_release(host);
     neap_buffer_release(a);

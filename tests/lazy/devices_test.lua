@@ -113,6 +113,15 @@ end)
 
 -- ---- Views, constants, memory ---------------------------------------------------------------------------------------
 
+check.test("what is on its way to a device may be donated there", function()
+    local double = np.jit(function(x) return x * 2 end, { donate = { 1 } })
+    for k = 1, 3 do
+        local x = np.force(np.device_put(np.debug.sleep(np.ones(2 ^ 14), 20) + k, "cpu:1"))
+        check.equal(double(x)[3]:item(), 2 * k + 2)
+        check.equal(np.jit_cache(double).entries[1].used_up, k, np.jit_cache(double).entries[1].kept)
+    end
+end)
+
 check.test("a device_put copies nothing and launches nothing", function()
     local x = np.array { 1, 2, 3, 4 }
     local strided = x:reshape(2, 2):transpose()
