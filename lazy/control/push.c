@@ -14,7 +14,7 @@ typedef struct lazy_control_run {
     neap_buffer *block, *scratch; /* scratch: of data; on the host, of frames and data */
     void *frames;                 /* of a device whose memory the host does not see */
     body_run run;
-    bool begun, effects, exchanges;
+    bool begun, effects, exchanges, unsettled;
     int n;
     void **in;           /* the memory of the inputs */
     neap_buffer *bufs[]; /* the buffers that hold that memory */
@@ -23,7 +23,7 @@ typedef struct lazy_control_run {
 static void free_control_run(void *arg) {
     lazy_control_run *state = arg;
     for (int k = 0; k < state->n; k++)
-        neap_buffer_return(state->bufs[k]);
+        plan_unsettled_let_go(state->bufs[k], state->unsettled);
     neap_buffer_release(state->block);
     neap_buffer_release(state->scratch);
     free(state->frames);
@@ -49,12 +49,13 @@ static int new_control_run(neap_ctx *ctx, const lazy_launch *launch, lazy_contro
                       : neap_error(NEAP_E_STATE, "%s was not made ready for its device", graph_node_op(node)->name);
     }
     state->ctx = ctx;
+    state->unsettled = launch->unsettled;
     state->runner = control_runner_retain(runner);
     state->block = neap_buffer_retain(launch->bufs[node->nin]);
     state->scratch = neap_buffer_retain(launch->scratch);
     for (; state->n < node->nin; state->n++) {
         int64_t offset = launch->step->offsets[state->n] * neap_dtype_bytes(node->in[state->n]->dtype);
-        state->bufs[state->n] = neap_buffer_lend(launch->bufs[state->n]);
+        plan_unsettled_hold(state->bufs[state->n] = launch->bufs[state->n], state->unsettled);
         state->in[state->n] = (char *)neap_buffer_data(state->bufs[state->n]) + offset;
     }
     return 0;

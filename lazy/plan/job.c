@@ -120,7 +120,7 @@ static int run_steps(const lazy_group_run *j, graph_places *places, const neap_r
 static void return_passing(lazy_group_run *j) {
     for (int32_t k = 0; k < j->group->nbufs && j->kept; k++)
         if (plan_passes(j->passing, k)) {
-            neap_buffer_return(j->bufs[k]);
+            plan_unsettled_let_go(j->bufs[k], j->unsettled);
             j->bufs[k] = NULL;
         }
 }
@@ -144,7 +144,7 @@ static void group_run_release(void *arg) {
     lazy_group_run *j = arg;
     for (int32_t k = 0; k < j->group->nbufs; k++)
         if (j->bufs[k])
-            neap_buffer_return(j->bufs[k]);
+            plan_unsettled_let_go(j->bufs[k], j->unsettled);
     plan_release(j->plan);
     plan_keep_release_calls(j->calls);
     if (j->donations)
@@ -172,7 +172,7 @@ static lazy_group_run *group_run_keep(const lazy_group_run *from) {
     j->starts = starts ? memcpy((char *)(j + 1) + pointers + numbers, from->starts, starts) : NULL;
     for (int32_t k = 0; k < group->nbufs; k++)
         if (j->bufs[k])
-            neap_buffer_lend(j->bufs[k]);
+            plan_unsettled_hold(j->bufs[k], j->unsettled);
     return j;
 }
 

@@ -14,6 +14,7 @@ typedef struct lazy_group_run {
     const lazy_scalar *numbers; /* the group's */
     _Atomic int64_t *donations; /* its plan is run with what was given to it: the context's count. NULL: it is not */
     plan_kept_calls *calls;     /* what its calls keep (keep.h); NULL: nothing */
+    bool unsettled;             /* its run is (unsettled.c) */
     bool kept;                  /* it is a copy that its op keeps */
 } lazy_group_run;
 

@@ -283,6 +283,9 @@ bool plan_is_unsettled(const neap_ctx *ctx, const neap_buffer *buffer);
  * plan_unsettled_add, which cannot fail, adds to the list what the run has made. */
 int plan_unsettled_reserve(lazy_run *run);
 void plan_unsettled_add(const lazy_run *run);
+/* A reference for an op of a run, lent unless the op may have to wait for the script; and back. */
+void plan_unsettled_hold(neap_buffer *buffer, bool unsettled);
+void plan_unsettled_let_go(neap_buffer *buffer, bool unsettled);
 void plan_unsettled_free(neap_ctx *ctx);
 
 /* materialize.c ---------------------------------------------------------------------------------------------------- */
@@ -340,6 +343,7 @@ typedef struct lazy_launch {
     const lazy_step *step;
     neap_buffer *const *bufs; /* of its operands, then its own */
     neap_buffer *scratch;     /* the memory of its own that the run needs; NULL: none */
+    bool unsettled;           /* its run is (unsettled.c) */
 } lazy_launch;
 static inline int plan_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
     return launch->step->payload->push(ctx, launch);

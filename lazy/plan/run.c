@@ -263,7 +263,8 @@ static int push_steps(lazy_run *r, const lazy_group *group, int32_t first, int32
                           .starts = r->binding.start ? r->own_starts : NULL,
                           .numbers = r->numbers + group->first_number,
                           .donations = r->binding.ngiven ? &r->ctx->programs.donations : NULL,
-                          .calls = r->kept_calls};
+                          .calls = r->kept_calls,
+                          .unsettled = r->unsettled};
     neap_push push = {.name = nsteps == 1 ? step->label : group->label,
                       .site = step_site(r, step),
                       .device = step->device,
@@ -299,7 +300,11 @@ static int launch_alone(lazy_run *r, const lazy_group *group, neap_buffer **scra
     lazy_step *step = r->plan->steps[group->first];
     for (int32_t k = 0; k < step->nbufs; k++)
         r->own[k] = buffer_at(r, group, step->slots[k]);
-    lazy_launch what = {.node = r->region[step->node], .step = step, .bufs = r->own, .scratch = *scratch};
+    lazy_launch what = {.node = r->region[step->node],
+                        .step = step,
+                        .bufs = r->own,
+                        .scratch = *scratch,
+                        .unsettled = r->unsettled};
     step_site(r, step);
     r->ctx->counters.written += graph_has_programs(what.node) ? 0 : (uint64_t)step->written; /* they count their own */
     return step->effect ? r->binding.effect(r->binding.arg, &what) : plan_launch_push(r->ctx, &what);

@@ -5,6 +5,9 @@
  * what is unsettled; until its value is there. Regions that read it have kernels of one result each (region.c), since a
  * kernel with several results gives them all or none.
  *
+ * Ops of such runs may have to wait for the script, which calls the function. Nothing else may be made to wait for
+ * them, since the function might ask for that very value: so memory that they use is no donation's (donate.c).
+ *
  * The list is empty but while such calls are in flight, and nothing costs anything then.
  */
 #include "lazy/plan/plan.h"
@@ -54,6 +57,14 @@ void plan_unsettled_add(const lazy_run *run) {
     for (int32_t k = 0; k < run->plan->nslots; k++)
         if (run->made[k])
             ctx->plans.unsettled.at[ctx->plans.unsettled.n++] = neap_buffer_retain(run->made[k]);
+}
+
+void plan_unsettled_hold(neap_buffer *buffer, bool unsettled) {
+    (unsettled ? neap_buffer_retain : neap_buffer_lend)(buffer);
+}
+
+void plan_unsettled_let_go(neap_buffer *buffer, bool unsettled) {
+    (unsettled ? neap_buffer_release : neap_buffer_return)(buffer);
 }
 
 void plan_unsettled_free(neap_ctx *ctx) {

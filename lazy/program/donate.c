@@ -99,6 +99,8 @@ static int start_readers(neap_ctx *ctx, neap_node *const *inputs, lazy_donation 
 
 int program_donation_open(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *donation) {
     int status = ctx->levels.n ? 0 : start_readers(ctx, inputs, donation);
+    if (ctx->plans.unsettled.n)
+        plan_unsettled_forget(ctx);
     memset(donation->gone, 0, (size_t)donation->n * sizeof *donation->gone);
     donation->nslots = donation->taken = donation->kept = 0;
     for (int64_t k = 0; k < donation->n && status == 0; k++) {

@@ -25,7 +25,7 @@ local kept_texts = {
     [C.NEAP_KEPT_LEVEL] = "a gradient or a trace was open; it was not deleted",
     [C.NEAP_KEPT_NUMBER] = "it had no memory of its own",
     [C.NEAP_KEPT_VIEW] = "a view of it, or work that was recorded before, or a program refers to it",
-    [C.NEAP_KEPT_SHARED] = "its memory was also that of another array, or of a print under way",
+    [C.NEAP_KEPT_SHARED] = "its memory was also that of another array, or of a print or callback under way",
     [C.NEAP_KEPT_ARGUMENT] = "it was among the arguments twice",
 }
 
