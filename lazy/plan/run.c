@@ -105,9 +105,10 @@ static size_t scratch_bytes(const lazy_run *r, const lazy_step *step) {
 }
 
 /* The memory that steps need for their runs, for each step that needs some, in their order. What is large is one for
- * all steps that run on a device. */
+ * all steps that run on a device; but not in a flush where one may wait for the script, which may wait for another. */
 static int allocate_scratches(lazy_run *r) {
     const lazy_plan *plan = r->plan;
+    bool shares = !r->unsettled || r->binding.kept;
     int32_t n = 0;
     for (int32_t k = 0; k < plan->nsteps; k++) {
         size_t bytes = scratch_bytes(r, plan->steps[k]), *largest = &r->shared[plan->steps[k]->device].bytes;
@@ -120,7 +121,7 @@ static int allocate_scratches(lazy_run *r) {
         int device = plan->steps[k]->device;
         size_t bytes = scratch_bytes(r, plan->steps[k]);
         lazy_shared_scratch *shared = &r->shared[device];
-        if (bytes < LAZY_SHARED_SCRATCH)
+        if (bytes < LAZY_SHARED_SCRATCH || !shares)
             status = new_buffer(r, device, bytes, &r->scratches[n++]);
         else if (shared->scratch)
             r->scratches[n++] = neap_buffer_retain(shared->scratch);
@@ -277,15 +278,15 @@ static int push_steps(lazy_run *r, const lazy_group *group, int32_t first, int32
     return nsteps == 1 && plan_is_idle(step, r->own) ? 0 : plan_group_run_push(&job, &push);
 }
 
-/* Steps may share an op only if none of them waits for, or fails with, what the others do not read: if all inputs of
- * the group are there, or, for launch graphs, are sure. Else each goes by itself. */
+/* Steps may share an op only if none of them waits for, or fails with, what the others do not use: if all inputs of the
+ * group are there, or, for launch graphs, are sure, and so is what an earlier step wrote of which they write a part.
+ * Else each goes by itself. */
 static int push_together_or_alone(lazy_run *r, const lazy_group *group) {
     bool together = true;
     int device = r->plan->steps[group->first]->device;
     for (int32_t k = 0; k < group->nbufs && together && group->nsteps > 1; k++) {
-        neap_var *var = group->writes[k] ? NULL : neap_buffer_var(buffer_at(r, group, k));
-        if (var)
-            together = group->graphs ? neap_var_is_sure(var, device) : neap_var_poll(var, NULL) == NEAP_OK;
+        neap_var *var = neap_buffer_var(buffer_at(r, group, k));
+        together = group->graphs ? neap_var_is_sure(var, device) : neap_var_poll(var, NULL) == NEAP_OK;
     }
     if (together)
         return push_steps(r, group, group->first, group->nsteps);
@@ -300,11 +301,8 @@ static int launch_alone(lazy_run *r, const lazy_group *group, neap_buffer **scra
     lazy_step *step = r->plan->steps[group->first];
     for (int32_t k = 0; k < step->nbufs; k++)
         r->own[k] = buffer_at(r, group, step->slots[k]);
-    lazy_launch what = {.node = r->region[step->node],
-                        .step = step,
-                        .bufs = r->own,
-                        .scratch = *scratch,
-                        .unsettled = r->unsettled};
+    lazy_launch what = {
+        .node = r->region[step->node], .step = step, .bufs = r->own, .scratch = *scratch, .unsettled = r->unsettled};
     step_site(r, step);
     r->ctx->counters.written += graph_has_programs(what.node) ? 0 : (uint64_t)step->written; /* they count their own */
     return step->effect ? r->binding.effect(r->binding.arg, &what) : plan_launch_push(r->ctx, &what);

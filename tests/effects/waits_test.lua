@@ -1,5 +1,6 @@
 --- waits_test.lua: nothing waits for itself: callbacks that compute, wait and call others in loops, branches and
--- programs, while a budget of work ahead is used up by what waits for them. Nests drawn at random.
+-- programs, while a budget of work ahead is used up by what waits for them, or that ask for what was recorded behind
+-- them. Nests and programs drawn at random.
 local check = require "tests.lib.check"
 local seeds = require "tests.lib.seeds"
 local process = require "tests.lib.process"
@@ -31,6 +32,14 @@ for from in seeds.each(COUNT, AT_ONCE) do
             out = out:sub(#text + 1)
         end
         check.equal(out, "")
+    end)
+end
+
+for from in seeds.each(release and 60 or 20, AT_ONCE) do
+    check.test(("what callbacks ask for, from seed %d"):format(from), function()
+        local code = ("for seed = %d, %d do require 'tests.lib.asks'.run(seed) end"):format(from, from + AT_ONCE - 1)
+        local status, out, err = run("-e", code)
+        check.equal({ status, err }, { 0, "" }, out:match "seed\t%d+\n[^\n]*$" or "the first seed")
     end)
 end
 
