@@ -204,6 +204,7 @@ typedef struct lazy_inner {
     int n;         /* how many there are, with those of its derivatives */
     int bodies;    /* how many it runs: the first ones */
     bool one;      /* it runs one of these, not all */
+    bool inlined;  /* a call: in its place is run what the first one records, of its first inputs (program/lower.h) */
     int64_t turns; /* how often it runs them; -1: nobody knows */
     neap_program *const *programs;
 } lazy_inner;

@@ -478,7 +478,7 @@ static void map_inputs(const lazy_control *control, int p, lazy_body *body) {
 }
 
 static int body_new(neap_ctx *ctx, const lazy_control *control, int p, lazy_runner *runner, lazy_body **out) {
-    const neap_program *program = control->programs[p];
+    const neap_program *program = program_runs(control->programs[p]);
     size_t n = (size_t)program->plan->nslots + 1;
     lazy_body *body = *out = calloc(1, sizeof *body);
     if (!body)

@@ -380,6 +380,7 @@ static void list_programs(const neap_node *node, lazy_inner *out) {
     *out = (lazy_inner){.n = control->nprograms,
                         .bodies = control_bodies(control),
                         .one = control->shape.kind->branches,
+                        .inlined = control->shape.kind->rules && control->shape.rule != NEAP_RULE_NONE,
                         .turns = control_turns(control->shape.kind, control->shape.length),
                         .programs = control->programs};
 }

@@ -79,8 +79,8 @@ struct lazy_control_kind {
     bool rest;   /* the own inputs of its last program are what is left: no attribute counts them */
     /* Takes the attributes apart (without the pointer to the programs): fills in the shape, or refuses. */
     int (*parse)(struct lazy_control *control, int nattrs, const int64_t *attrs);
-    /* Writes the attributes that stand in front of the counts of own inputs, for a node like this one without a rule,
-     * of these numbers of operands, xs and results. Returns how many. */
+    /* Writes the attributes that stand in front of the counts of own inputs, for a node like this one whose rule is
+     * used, if it has one, of these numbers of operands, xs and results. Returns how many. */
     int (*write)(const lazy_control_shape *shape, int64_t operands, int64_t xs, int64_t results, int64_t *attrs);
     /* Does attribute k of a node have its default value? NULL: no attribute has a default. */
     bool (*is_default)(const int64_t *attrs, int k);

@@ -68,8 +68,8 @@ static int parse_scan(lazy_control *control, int nattrs, const int64_t *attrs) {
 
 /* ---- Writing them ------------------------------------------------------------------------------------------------ */
 static int write_call(const lazy_control_shape *shape, int64_t operands, int64_t xs, int64_t results, int64_t *attrs) {
-    (void)shape, (void)xs;
-    attrs[0] = NEAP_RULE_NONE;
+    (void)xs;
+    attrs[0] = shape->rule == NEAP_RULE_NONE ? NEAP_RULE_NONE : NEAP_RULE_USED;
     attrs[1] = operands;
     attrs[2] = results;
     return 3;

@@ -9,8 +9,8 @@
  *      COLD ──has run for as long as kernels have to──▶ ASKED ──▶ READY, or FAILED
  *        └──────────── it is none of these loops ────▶ NEVER
  */
-#ifndef LAZY_LOWER_H
-#define LAZY_LOWER_H
+#ifndef LAZY_CONTROL_LOWER_H
+#define LAZY_CONTROL_LOWER_H
 
 #include <stdatomic.h>
 

@@ -105,12 +105,13 @@ typedef struct placing {
     lazy_control *control; /* what is run there: the node's, or one that selects */
     int device;
     const char *lacks;
+    neap_program **runs;     /* by program: what is run for it. BORROWED */
     program_planned *before; /* by program: its plan for the host */
     bool **weak;             /* by program and input */
 } placing;
 
 static int plan_there(placing *p, int k) {
-    neap_program *program = p->control->programs[k];
+    neap_program *program = p->runs[k];
     int before = graph_default_device;
     program_exchange_plan(program, &p->before[k]);
     hide_numbers(program, p->weak[k]);
@@ -132,8 +133,11 @@ static int make_runner_there(placing *p, lazy_runner **out) {
     bool *weak;
     for (int k = 0; k < n; k++)
         inputs += (size_t)p->control->programs[k]->inputs.n;
-    if (!LAZY_ARENA(LAZY_PART(p->before, n + 1), LAZY_PART(p->weak, n + 1), LAZY_PART(weak, inputs + 1)))
+    if (!LAZY_ARENA(LAZY_PART(p->before, n + 1), LAZY_PART(p->runs, n + 1), LAZY_PART(p->weak, n + 1),
+                    LAZY_PART(weak, inputs + 1)))
         return neap_error(NEAP_E_MEMORY, "out of memory for a body");
+    for (int k = 0; k < n && status == 0; k++)
+        status = (p->runs[k] = program_runs(p->control->programs[k])) ? 0 : neap_error_code();
     for (; planned < n && status == 0 && !p->lacks; planned++) {
         p->weak[planned] = weak;
         weak += p->control->programs[planned]->inputs.n;
@@ -142,7 +146,7 @@ static int make_runner_there(placing *p, lazy_runner **out) {
     if (status == 0 && !p->lacks)
         status = control_runner_new(p->ctx, p->control, p->device, out);
     while (planned-- > 0) {
-        program_exchange_plan(p->control->programs[planned], &p->before[planned]);
+        program_exchange_plan(p->runs[planned], &p->before[planned]);
         program_planned_free(p->ctx, &p->before[planned]);
     }
     free(p->before);

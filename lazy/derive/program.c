@@ -6,22 +6,12 @@
 #include "lazy/derive/derive.h"
 #include "lazy/dtype/scalar.h"
 
-/* Where a program takes a number and the node is what a control node made of one, an f64: the number again. */
-static neap_node *as_number(neap_ctx *ctx, neap_node *node) {
-    if (node->flags & LAZY_WEAK)
-        return node;
-    if (graph_is_constant(node))
-        return graph_build_number(ctx, node->value);
-    bool casts = graph_node_op(node)->flags & LAZY_OP_CASTS && !(node->flags & LAZY_DROPPED);
-    return casts && node->in[0]->flags & LAZY_WEAK ? node->in[0] : node;
-}
-
 int derive_program_on(neap_ctx *ctx, neap_program *program, neap_node *const *in, neap_node **out) {
     size_t n = (size_t)program->inputs.n;
     neap_node **given = malloc(n * sizeof *given + 1);
     int status = given ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     for (size_t k = 0; k < n && status == 0; k++) {
-        given[k] = program->inputs.at[k]->flags & LAZY_WEAK ? as_number(ctx, in[k]) : in[k];
+        given[k] = program->inputs.at[k]->flags & LAZY_WEAK ? program_number_again(ctx, in[k]) : in[k];
         status = given[k] ? 0 : neap_error_code();
     }
     if (status == 0)

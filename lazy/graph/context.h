@@ -71,7 +71,7 @@ typedef struct lazy_level {
     bool closed;         /* a trace that captures what it reads from outside (graph/capture.c) */
     bool stages;         /* a closed trace whose program makes what it reads of its own constants; others capture it */
     bool derived;        /* a closed trace that derives a program of another: it leaves alone what no level knows */
-    bool lowers;         /* a trace in which what lies on a mesh has blocks (shard/lower.c) */
+    bool lowers;         /* a trace in which what lies on a mesh has blocks (program/lower.h) */
     bool without_device; /* those blocks are committed to no device */
     uint64_t serial;     /* of a trace: its number, from 1 up */
     int64_t staged;      /* levels.staged when it was opened */

@@ -76,7 +76,8 @@ static int count_inner(counted *known, const neap_node *node, counts *to) {
     int status = 0;
     for (int p = 0; p < inner.bodies && status == 0; p++) {
         int64_t place = 0;
-        status = count_program(known, inner.programs[p], &place);
+        neap_program *runs = program_runs(inner.programs[p]);
+        status = runs ? count_program(known, runs, &place) : neap_error_code();
         if (status == 0 && !inner.one)
             add_program_counts(to, &known->at[place], inner.turns < 0 ? 1 : inner.turns);
         else if (status == 0 && (most < 0 || known->at[place].sum.flops > known->at[most].sum.flops))

@@ -111,7 +111,8 @@ static int plan_entry(jit_entry *e) {
     e->planned = true;
     entries_weigh(e);
     if (!e->program->meshed)
-        program_donation_slots(e->program, e->donation.n, e->donation.inputs, (int32_t *)e->donation.leaf_of);
+        program_donation_slots(program_runs(e->program), e->donation.n, e->donation.inputs,
+                               (int32_t *)e->donation.leaf_of);
     return 0;
 }
 

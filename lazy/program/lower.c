@@ -1,4 +1,4 @@
-/* lower.c: lowering programs with values on a mesh, and running what comes of it (lower.h has the picture).
+/* lower.c: lowering programs, and running what comes of those with values on a mesh (lower.h has the picture).
  *
  * Values that lie on a mesh are wrappers around their blocks: flattening a list of them is listing their blocks, and a
  * run wraps the blocks of its results again. A block that is donated goes as an ordinary array goes, if nobody but the
@@ -75,10 +75,11 @@ static neap_node *expand_input(lowering *l, const neap_node *like) {
 }
 
 static neap_node *plain_input(lowering *l, const neap_node *like) {
-    lazy_result aval = aval_of(like);
-    neap_node *node =
-        graph_placeholder(l->ctx, l->level, &aval, like->flags & LAZY_WEAK, l->placed ? like->device : -1, NULL);
-    return node ? graph_retain(node) : NULL;
+    neap_node *node = graph_placeholder_like(l->ctx, l->level, like);
+    if (!node)
+        return NULL;
+    node->device = l->placed ? node->device : -1;
+    return graph_retain(node);
 }
 
 static int open_lowering(lowering *l) {
@@ -142,11 +143,26 @@ void program_lowered_free(lazy_lowered *lowered) {
     free(lowered);
 }
 
+/* Records the program in the trace, as it is, however programs are applied around it. */
+static int record_lowered(lowering *l) {
+    lazy_levels *levels = &l->ctx->levels, before = *levels;
+    levels->rules = LAZY_RULES_AS_THEY_ARE;
+    levels->without_effects = 0;
+    levels->answers = NULL;
+    levels->stand_ins = NULL;
+    int status = program_apply_inlined(l->ctx, l->program, l->in, l->out);
+    levels->rules = before.rules;
+    levels->without_effects = before.without_effects;
+    levels->answers = before.answers;
+    levels->stand_ins = before.stand_ins;
+    return status;
+}
+
 static int lower_into(lowering *l, lazy_lowered *made) {
     plan_hold(l->ctx);
     int status = open_lowering(l);
     if (status == 0)
-        status = program_apply(l->ctx, l->program, l->in, l->out);
+        status = record_lowered(l);
     if (status == 0)
         status = flatten(l, made);
     if (status == 0)
@@ -179,9 +195,24 @@ int program_lower_on(neap_ctx *ctx, neap_program *program, bool placed, const la
 }
 
 /* ---- Planning ---------------------------------------------------------------------------------------------------- */
-/* Finds which slots of the plan the inputs are. */
-static int find_leaves(lazy_lowered *lowered) {
-    const neap_program *program = lowered->program;
+neap_program *program_runs(neap_program *program) {
+    int status = 0;
+    while (status == 0 && (program->meshed || program->calls)) {
+        int32_t home = program->home;
+        if (!program->lowered)
+            status = program_lower_on(program->ctx, program, true, NULL, &program->lowered);
+        if (status == 0)
+            program = program->lowered->program;
+        program->home = home;
+    }
+    return status ? NULL : program;
+}
+
+int program_lowered_leaves(neap_program *meshed) {
+    lazy_lowered *lowered = meshed->lowered;
+    if (lowered->leaf_of)
+        return 0;
+    const neap_program *program = program_runs(lowered->program);
     size_t n = (size_t)program->inputs.n;
     int32_t *all = malloc((2 * n + 1) * sizeof *all);
     if (!all)
@@ -193,17 +224,8 @@ static int find_leaves(lazy_lowered *lowered) {
     return 0;
 }
 
-int program_lower(neap_program *program) {
-    int status = program->lowered ? 0 : program_lower_on(program->ctx, program, true, NULL, &program->lowered);
-    if (status == 0)
-        status = program_plan(program->lowered->program);
-    return status || program->lowered->leaf_of ? status : find_leaves(program->lowered);
-}
-
 neap_program *program_lowered(neap_program *program) {
-    if (program_plan(program))
-        return NULL;
-    return program->meshed ? program->lowered->program : program;
+    return program_plan(program) ? NULL : program_runs(program);
 }
 
 /* ---- Running ----------------------------------------------------------------------------------------------------- */

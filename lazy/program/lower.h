@@ -1,12 +1,24 @@
-/* lower.h: programs with values on a mesh: what is run for them (lower.c).
+/* lower.h: programs that are not run as they were recorded: what is run for them (lower.c).
+ *
+ * The values of a program may lie on a mesh:
  *
  *      program        x: f32[8,4]{i,-}            ─▶ ops, collectives ─▶ y: f32[8,4]{i,-}
  *                        │ blocks, in their order                         ▲ blocks
  *      its lowered    x0: f32[2,4]@0, x1: f32[2,4]@1, … ─▶ ordinary ops ─▶ y0, y1, …
  *
- * A program is lowered when it is first run: replayed, in a trace that *lowers*, on nodes whose blocks are placeholders
- * of that trace. The recorder then records on blocks, as it does for arrays with values, and the trace becomes an
- * ordinary program of all blocks, which is planned, fused and run like any other.
+ * And it may call functions with rules of their own, for derivatives and batches (np.custom_jvp, np.custom_vjp,
+ * np.custom_vmap):
+ *
+ *      program        x ─▶ multiply ─▶ call, its function, its rule ─▶ add ─▶ y
+ *      its lowered    x ─▶ multiply ─▶ what the function records    ─▶ add ─▶ y
+ *
+ * A program is lowered when it is first run: replayed, in a trace that *lowers*. There the recorder records ops on
+ * blocks, as it does for arrays with values, and the function of a call in place of the call; the trace becomes an
+ * ordinary program, which is planned, fused and run like any other. Derivatives and batches are made of the program
+ * itself, which has the rules. The bodies of control flow are lowered where they are planned. Calls that stand for a
+ * border, those of np.checkpoint and np.optimization_barrier, stay.
+ *
+ * What comes of a program on a mesh may have calls, for its blocks, and is lowered in its turn.
  */
 #ifndef LAZY_LOWER_H
 #define LAZY_LOWER_H
@@ -16,20 +28,23 @@
 #include "lazy/shard/shard.h"
 
 typedef struct lazy_lowered {
-    neap_program *program; /* ordinary; its inputs and outputs are the blocks of the meshed program's, in order */
-    int64_t nin, nout;     /* how many inputs and outputs the meshed program has */
+    neap_program *program; /* ordinary; its inputs and outputs are those of the other one, or their blocks, in order */
+    int64_t nin, nout;     /* how many inputs and outputs the program has that was lowered */
     const lazy_sharding **shardings; /* how these lie: inputs, then outputs; NULL: ordinary, one block */
     int32_t *first;                  /* by input, then output: its first block; after each group, where it ends */
     int32_t *leaf_of;                /* by block of the inputs: see lazy_donation */
 } lazy_lowered;
 
 /* ---- lower.c ----------------------------------------------------------------------------------------------------- */
-/* Lowers a program, if that was not done, and plans the result. */
-int program_lower(neap_program *program);
+/* The program that is run for this one: itself, or what it is lowered to, which is made if it is not there. Its plan is
+ * made by program_plan. NULL: the error is set. BORROWED. */
+neap_program *program_runs(neap_program *program);
+/* Of a meshed program that has been planned: finds the slots of the plan that donated blocks may be. */
+int program_lowered_leaves(neap_program *program);
 void program_lowered_free(lazy_lowered *lowered); /* NULL is harmless */
-/* The program whose plan is run for this one: itself, or the lowered one, planned. NULL: the error is set. BORROWED. */
+/* The same, planned. */
 neap_program *program_lowered(neap_program *program);
-/* Runs the lowered program on the blocks of inputs that fit. outputs are OWNED. */
+/* Runs what a meshed program is lowered to on the blocks of inputs that fit. outputs are OWNED. */
 int program_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *donation,
                         neap_node **outputs);
 /* Makes the lowered program alone. placed: its inputs are committed as blocks are; else to no device, as bodies of

@@ -298,8 +298,6 @@ void neap_program_on(neap_program *program, int device) {
 }
 
 static int plan_program(neap_program *program) {
-    if (program->meshed)
-        return program_lower(program);
     lazy_nodes roots = {0};
     int status = 0;
     for (int64_t k = 0; k < program->nodes.n && status == 0; k++) { /* as deep as loops stand inside each other */
@@ -330,7 +328,10 @@ int program_plan(neap_program *program) {
     int before = graph_default_device;
     if (program->home >= 0)
         graph_default_device = program->home - graph_devices.first;
-    int status = plan_program(program);
+    neap_program *runs = program_runs(program);
+    int status = !runs ? neap_error_code() : runs->plan ? 0 : plan_program(runs);
+    if (status == 0 && program->meshed)
+        status = program_lowered_leaves(program);
     graph_default_device = before;
     return status;
 }
@@ -350,9 +351,9 @@ void program_exchange_plan(neap_program *program, program_planned *with) {
 }
 
 int program_keep(neap_program *program, int64_t n, const int32_t *inputs) {
-    neap_program *runs = program->meshed ? program->lowered->program : program;
+    neap_program *runs = program_runs(program);
     lazy_nodes kept = {0};
-    int status = 0;
+    int status = runs ? 0 : neap_error_code();
     for (int64_t k = 0; k < n && status == 0; k++) {
         int32_t first = program->meshed ? program->lowered->first[inputs[k]] : inputs[k],
                 end = program->meshed ? program->lowered->first[inputs[k] + 1] : first + 1;
@@ -400,13 +401,14 @@ static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, 
     return 0;
 }
 
-static bool is_meshed_result(const neap_program *program) {
-    bool some = false;
-    for (int64_t k = 0; k < program->inputs.n && !some; k++)
-        some = graph_is_meshed(program->inputs.at[k]);
-    for (int64_t k = 0; k < program->nodes.n && !some; k++)
-        some = graph_is_meshed(program->nodes.at[k]);
-    return some;
+/* Is it planned as it is? */
+static void find_what_is_lowered(neap_program *program) {
+    for (int64_t k = 0; k < program->inputs.n; k++)
+        program->meshed |= graph_is_meshed(program->inputs.at[k]);
+    for (int64_t k = 0; k < program->nodes.n; k++) {
+        program->meshed |= graph_is_meshed(program->nodes.at[k]);
+        program->calls |= program_inlines(program->nodes.at[k]);
+    }
 }
 
 static int build_program(neap_ctx *ctx, int level, neap_program *program, int n, neap_node *const *outputs) {
@@ -432,7 +434,7 @@ static int build_program(neap_ctx *ctx, int level, neap_program *program, int n,
         status = order_nodes(ctx, trace->end, program, &roots);
     if (status == 0)
         status = check_outer_levels(program, 1u << level);
-    program->meshed = is_meshed_result(program);
+    find_what_is_lowered(program);
     lazy_vector_free(&roots);
     return status;
 }

@@ -40,9 +40,10 @@ struct neap_program {
     int32_t captures;
     int32_t home;          /* the device that its uncommitted work runs on; -1: the default device when it is planned */
     bool lends;            /* its plan reads slices that are arguments where they lie; known with the plan */
-    bool meshed;           /* some of its values lie on a mesh: it has no plan itself */
+    bool meshed;           /* some of its values lie on a mesh; */
+    bool calls;            /* some of its calls are inlined in what is run for it: of both it has no plan itself */
     lazy_keeping *keeping; /* what it has computed of kept inputs; NULL: none are kept, or nothing can be */
-    struct lazy_lowered *lowered; /* what is run for a meshed program (lower.h); NULL until somebody needs it */
+    struct lazy_lowered *lowered; /* what is run for it, if it has no plan (lower.h); NULL until somebody needs it */
     int32_t rule;                 /* the number of its batching rule; 0: it has none */
     neap_program *ruled;          /* that one has the rule, from which this one was made; NULL: itself. One reference */
     uint64_t runs;                /* of its plan, which others may share */
@@ -69,7 +70,7 @@ static inline void program_take_rule(neap_program *made, neap_program *from) {
 /* The first node of a program in which other processes take part; NULL: none. Meshed programs have them when lowered.
  * BORROWED. */
 const neap_node *program_exchange(const neap_program *program);
-/* Makes the plan, the region and root_slots, if they are not there; for a meshed program, those of its lowered one. */
+/* Makes the plan, the region and root_slots, if they are not there: those of what is run for it (lower.h). */
 int program_plan(neap_program *program);
 /* Of a program that has its plan: these n inputs (positions) are kept, as long as the arrays are the same what is
  * computed of them alone is computed once (plan/keep.h). */
@@ -99,8 +100,15 @@ neap_node *program_stand_in(const neap_ctx *ctx, neap_node *node);
  * happen. outputs are OWNED; on failure there are none. Inputs may be NULL: what depends on these is not recorded, such
  * effects do not happen, and such outputs are NULL. */
 int program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs);
-/* The same for a call that the script makes: the nodes are in the open scope. */
+/* The same with calls that are inlined: in the place of each stand the ops of its function. For an open trace. */
+int program_apply_inlined(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs);
+/* The same as program_apply for a call that the script makes: the nodes are in the open scope. */
 int program_inline(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs);
+
+/* Is the node a call in whose place the ops of its function are run? One on a mesh is a call for the blocks. */
+static inline bool program_inlines(const neap_node *node) {
+    return node->flags & LAZY_ABSTRACT && !graph_is_meshed(node) && graph_node_programs(node).inlined;
+}
 
 typedef struct program_watch { /* further results of a replay: what was recorded for these of the program's nodes */
     int64_t n;
@@ -110,6 +118,9 @@ typedef struct program_watch { /* further results of a replay: what was recorded
 /* The same on inputs that may lie elsewhere. watch: NULL, or what else is wanted. */
 int program_watched(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, const program_watch *watch,
                     neap_node **outputs);
+
+/* Where a program takes a number and the node is what a control node made of one, an f64: that again. BORROWED. */
+neap_node *program_number_again(neap_ctx *ctx, neap_node *node);
 
 /* The op of a node recorded again on other inputs; OWNED. A callback is an effect of the innermost open trace, or
  * happens. */

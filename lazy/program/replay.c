@@ -17,6 +17,8 @@ typedef struct replay { /* a program whose ops are being recorded again */
     int32_t scope; /* around all of it; 0: none */
     int from, to;  /* inputs that were committed to the one device are committed to the other; -1: none is */
     const program_watch *watch; /* NULL: nobody wants to see what is recorded */
+    bool inlines;               /* calls of functions with rules (lower.h) */
+    neap_node ***inlined;       /* by position: of such a call, the results of its function. OWNED; NULL: no call */
 } replay;
 
 neap_node *program_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
@@ -165,6 +167,107 @@ static int replay_at(replay *r, int64_t position, const int32_t *link) {
     return r->now[position] ? 0 : neap_error_code();
 }
 
+/* ---- Calls that are inlined -------------------------------------------------------------------------------------- */
+neap_node *program_number_again(neap_ctx *ctx, neap_node *node) {
+    if (node->flags & LAZY_WEAK)
+        return node;
+    if (graph_is_constant(node))
+        return graph_build_number(ctx, node->value);
+    bool casts = graph_node_op(node)->flags & LAZY_OP_CASTS && !(node->flags & LAZY_DROPPED);
+    return casts && node->in[0]->flags & LAZY_WEAK ? node->in[0] : node;
+}
+
+/* A node in the place of another: a number, or an array that takes the dtypes of what it meets, where that does. OWNED.
+ */
+static neap_node *in_place_of(neap_ctx *ctx, neap_node *node, const neap_node *other) {
+    if (other->flags & LAZY_WEAK) {
+        neap_node *number = program_number_again(ctx, node);
+        return number ? graph_retain(number) : NULL;
+    }
+    if (node->flags & LAZY_WEAK)
+        return graph_as_dtype(ctx, "number", node, other->dtype);
+    if (node->yields == other->yields && node->fraction == other->fraction)
+        return graph_retain(node);
+    neap_node *alias = graph_alias(ctx, node);
+    if (alias) {
+        alias->yields = other->yields;
+        alias->fraction = other->fraction;
+    }
+    return alias;
+}
+
+static int begin_inlining(replay *r) {
+    if (r->inlines && !r->inlined && !(r->inlined = calloc((size_t)r->program->nodes.n, sizeof *r->inlined)))
+        return neap_error(NEAP_E_MEMORY, "out of memory for a replay");
+    return 0;
+}
+
+static void release_results(neap_ctx *ctx, neap_node **results, int64_t n) {
+    for (int64_t k = 0; k < n; k++)
+        graph_release(ctx, results[k]);
+    free(results);
+}
+
+static void end_inlining(replay *r) {
+    for (int64_t k = 0; r->inlined && k < r->program->nodes.n; k++)
+        if (r->inlined[k])
+            release_results(r->ctx, r->inlined[k], graph_node_programs(r->program->nodes.at[k]).programs[0]->outputs.n);
+    free(r->inlined);
+}
+
+static int apply(replay *r, neap_node **outputs);
+
+/* Records the function in the place, the scope and the line of its call. */
+static int apply_function(replay *r, const neap_node *call, neap_program *program, neap_node *const *in,
+                          neap_node **out) {
+    neap_ctx *ctx = r->ctx;
+    int32_t around = ctx->sites.again, site = call->site ? graph_site_within(ctx, r->scope, call->site) : 0;
+    replay inner = {.ctx = ctx, .program = program, .inputs = in, .from = -1, .inlines = true};
+    inner.scope = site ? graph_site_scope(ctx, site) : r->scope;
+    ctx->sites.again = site ? site : around;
+    int status = apply(&inner, out);
+    ctx->sites.again = around;
+    return status;
+}
+
+static int replay_call(replay *r, int64_t position, const neap_node *call, const int32_t *link) {
+    neap_program *program = graph_node_programs(call).programs[0];
+    int64_t nin = program->inputs.n, nout = program->outputs.n;
+    neap_node **in = calloc((size_t)nin + 1, sizeof *in), **out = calloc((size_t)nout + 1, sizeof *out);
+    bool effect = graph_is_effect(call);
+    int status = in && out ? begin_inlining(r) : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
+    if (status == 0)
+        status = replay_prints(r, effect ? INT64_MAX : position);
+    for (int64_t k = 0; k < nin && status == 0; k++)
+        status = (in[k] = in_place_of(r->ctx, r->now[link[k]], program->inputs.at[k])) ? 0 : neap_error_code();
+    if (status == 0 && (status = apply_function(r, call, program, in, out)) == 0) {
+        r->inlined[position] = out;
+        r->happened |= effect;
+        r->next_effect += effect;
+        r->root += effect;
+    }
+    if (status)
+        free(out); /* there are none */
+    for (int64_t k = 0; k < nin && in; k++)
+        graph_release(r->ctx, in[k]);
+    free(in);
+    return status;
+}
+
+/* A result of an inlined call, which the node takes out of it. */
+static int replay_result(replay *r, int64_t position, const neap_node *part, neap_node *const *results) {
+    r->now[position] = in_place_of(r->ctx, results[part->attrs[0]], part);
+    return r->now[position] ? 0 : neap_error_code();
+}
+
+/* ---- All of it --------------------------------------------------------------------------------------------------- */
+static int replay_abstract(replay *r, int64_t position, const int32_t *link) {
+    const neap_node *node = r->program->nodes.at[position];
+    if (r->inlined && node->nin == 1 && r->inlined[*link])
+        return replay_result(r, position, node, r->inlined[*link]);
+    return r->inlines && program_inlines(node) ? replay_call(r, position, node, link) : replay_at(r, position, link);
+}
+
 /* Data, or what an export puts in its place; it goes where the inputs went. OWNED. */
 static neap_node *replay_data(replay *r, neap_node *node) {
     bool moves = r->from >= 0 && node->device == r->from;
@@ -184,7 +287,7 @@ static int replay_nodes(replay *r) {
             r->now[k] = replay_data(r, node);
             status = r->now[k] ? 0 : neap_error_code();
         } else {
-            status = replay_at(r, k, link);
+            status = replay_abstract(r, k, link);
             link += node->nin;
         }
     }
@@ -238,11 +341,17 @@ static int apply(replay *r, neap_node **outputs) {
     for (int64_t k = 0; r->now && k < r->program->nodes.n; k++)
         graph_release(ctx, r->now[k]);
     free(r->now);
+    end_inlining(r);
     return status ? program_fail_for_good(status, !trace && r->happened) : 0;
 }
 
 int program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs) {
     replay r = {.ctx = ctx, .program = program, .inputs = inputs, .from = -1};
+    return apply(&r, outputs);
+}
+
+int program_apply_inlined(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs) {
+    replay r = {.ctx = ctx, .program = program, .inputs = inputs, .from = -1, .inlines = true};
     return apply(&r, outputs);
 }
 

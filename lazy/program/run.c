@@ -259,6 +259,7 @@ int program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *in
         return status;
     if (program->meshed)
         return program_lowered_run(ctx, program, inputs, donation, outputs);
+    program = program_runs(program);
     const neap_node *exchange = ctx->callbacks.open.n ? program_exchange(program) : NULL;
     if (exchange && (status = effect_exchange_check(ctx, effect_exchange_name(exchange))) != 0)
         return status;
@@ -342,6 +343,8 @@ int program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, 
     bool in_place = false;
     neap_node *few[FEW], **nodes = n <= FEW ? few : malloc(n * sizeof *nodes);
     int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");
+    if (status == 0 && !program->meshed && !(program = program_runs(program)))
+        status = neap_error_code();
     if (status == 0 && !donation)
         status = prepare_in_place(ctx, program, inputs, &in_place);
     if (status == 0)

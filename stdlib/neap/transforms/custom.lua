@@ -4,7 +4,9 @@
 -- Outside of gradients and traces such a function is just called. Inside of one it is traced, as a closed program, and
 -- recorded as one node, a *call*, which also has the programs of its rule: so that its derivatives, whoever takes them
 -- and however late, are those of the rule. The operands of the call are the arrays among the arguments; all else in the
--- arguments is part of the trace. What a program has lifted follows the operands, program by program.
+-- arguments is part of the trace. What a program has lifted follows the operands, program by program. In what is run
+-- for a program the ops of the function stand in place of a call with a rule (lazy/program/lower.h); those of
+-- np.checkpoint and np.optimization_barrier stay, as borders.
 local ffi = require "ffi"
 local core = require "neap.core"
 local trees = require "neap.core.trees"

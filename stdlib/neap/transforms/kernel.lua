@@ -127,7 +127,7 @@ end
 --
 -- Derivatives are those of the ops. What stands in a branch of ?: gets none from elements of which the other one is
 -- taken: the slope of a > 0 ? log(a) : 0 is 0 where a is 0, not NaN as with np.where. With `grad` the slopes are given,
--- to both modes; in np.jit such a kernel is a step of its own, as a function of np.custom_jvp is.
+-- to both modes.
 --- name: what np.explain, the texts of programs and errors call it, as np.named_scope does
 --- args: a table of the arguments' names, in order, each of which the formula uses
 --- real: the formula

@@ -184,6 +184,14 @@ local function run_piece(piece, n, list, kept)
     return run(NAME, piece.entry, leaves)
 end
 
+--- Runs a piece on all operands as a call, which stays a step of its own: so nothing that is computed again behind it
+-- is found equal to what is in it.
+local function run_apart(piece, n, list)
+    local lifted = {}
+    for k, at in ipairs(piece.at) do lifted[k] = list[at] end
+    return custom.push_call(NAME, C.NEAP_RULE_NONE, { unpack(list, 1, n) }, { piece.entry }, { lifted })
+end
+
 local function is_float(x) return is_array(x) and derive.form(x).inexact end
 
 --- The floats of packed trees, in order.
@@ -220,7 +228,7 @@ end
 
 --- The call as one of np.custom_vjp on all operands.
 local function with_rule(main, pieces, rest, n, operands)
-    local function forward(list) return pack(run_piece(main, n, list, {})) end
+    local function forward(list) return pack(run_apart(main, n, list)) end
     local f = np.custom_vjp(function(list)
         local results = forward(list)
         return unpack(results, 2, results.n)
@@ -262,8 +270,8 @@ function policies.call(policy, f, plain, ...)
     return with_rule(main, pieces, rest, n, joined)
 end
 
-for _, g in ipairs { trace_piece, trace_main, places_within, run_piece, pull_back, with_rule, floats_of, policies.call,
-                     np.checkpoint_name } do
+for _, g in ipairs { trace_piece, trace_main, places_within, run_piece, run_apart, pull_back, with_rule, floats_of,
+                     policies.call, np.checkpoint_name } do
     jit.off(g)
 end
 
