@@ -217,6 +217,18 @@ check.test("checkpoint, and functions with rules of their own", function()
     end
 end)
 
+check.test("a function with a rule is run as its ops on the blocks", function()
+    local f = np.custom_vjp(function(v) return np.sin(v) end)
+    f:defvjp(function(v) return np.sin(v), np.cos(v) end, function(c, ct) return c * ct * 10 end)
+    local body = over(function(v) return f(v * 2) * np.psum(f(v), "i"):sum() end, { P "i" }, P "i")
+    local jitted, total = np.jit(function(v) return body(v) + 1 end), function(v) return body(v):sum() end
+    same(jitted(x), body(x) + 1)
+    check.equal(tostring(np.explain(jitted)):find "call%[", nil)
+    local gradient = np.jit(np.grad(total))
+    same(gradient(x), np.grad(total)(x))
+    check.equal(tostring(np.explain(gradient)):find "call%[", nil)
+end)
+
 check.test("forward derivatives of loops", function()
     local f = over(function(v)
         return np.while_loop(function(c) return np.psum(c:sum(), "i"):lt(1000) end,
