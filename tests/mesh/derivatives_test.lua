@@ -57,6 +57,29 @@ check.test("of a function whose result does not depend on what lies on the mesh"
     end
 end)
 
+check.test("of checkpoints that keep values: divided arrays, bodies, arrays around them", function()
+    local on, w = np.device_put(x, mesh, P "i"), np.device_put(v, mesh, P "i")
+    local function g(a) return (np.checkpoint_name(np.sin(a), "s") * a):sum() end
+    local function around(a) return (np.checkpoint_name(a * w, "s") * a):sum() end
+    local function body(h) return np.shard_map(h, { mesh = mesh, in_specs = P "i", out_specs = P "i" }) end
+    local function summed(h)
+        return np.shard_map(function(a) return np.psum(h(a), "i") end,
+                            { mesh = mesh, in_specs = P "i", out_specs = P() })
+    end
+    for _, policy in ipairs { { save = "s" }, { most = 100 } } do
+        local function kept(h) return np.checkpoint(h, policy) end
+        for _, wrap in ipairs { function(h) return h end, np.jit } do
+            same(wrap(np.grad(kept(g)))(on), np.grad(g)(x), "divided")
+            same(wrap(np.grad(kept(around)))(on), np.grad(around)(x), "divided, with one around it")
+            same(wrap(body(np.grad(kept(g))))(x), np.grad(g)(x), "in a body")
+            same(wrap(np.grad(summed(kept(g))))(x), np.grad(g)(x), "in a body, from around it")
+            same(wrap(np.grad(kept(summed(g))))(x), np.grad(g)(x), "around a body, where names mean nothing")
+        end
+    end
+    local function both(a) return np.psum(np.sin(a), "i"):sum() * np.checkpoint_name(a:sum(), "s") end
+    same(body(np.grad(np.checkpoint(both, { save = "s" })))(x), body(np.grad(both))(x), "with a collective inside")
+end)
+
 check.test("errors name the cotangent or tangent", function()
     local at = np.device_put(x, "cpu:0")
     local _, pull = np.vjp(f, at)
@@ -65,6 +88,8 @@ check.test("errors name the cotangent or tangent", function()
     check.raises(function() pull(there) end, "cotangent 1: expected an array on cpu:0, got one on cpu:1")
     check.raises(function() push(there) end, "tangent 1: expected an array on cpu:0, got one on cpu:1")
     check.raises(function() np.jvp(f, { at }, { there }) end, "tangent 1: expected an array on cpu:0")
+    check.raises(function() np.linear_transpose(np.cumsum, { shape = { 4 } })(np.ones(3)) end,
+                 "np.linear_transpose: cotangent 1: expected dtype f32 and shape %(4,%)")
     check.raises(function() pull(np.device_put(np.ones(3), mesh, P())) end, "cotangent 1: expected dtype f32 and shape")
     same(pull(places.divided), select(2, np.jvp(f, { at }, { places.divided })))
 end)

@@ -213,6 +213,14 @@ local function spec_of(x)
     return Spec { dtype = known.dtype, shape = shape, device = known.committed ~= 0 and known.device or nil }
 end
 
+--- The Spec of an array, with its sharding.
+local function laid_spec(x)
+    local spec, sharding = spec_of(x), array_info(x).sharding
+    spec.sharding = sharding ~= 0 and sharding or nil
+    return spec
+end
+staging.laid_spec = laid_spec
+
 --- The Spec of an array or Spec with other extents, which may be size values.
 local function sized_spec(leaf, shape)
     if getmetatable(leaf) == Spec then
@@ -221,9 +229,8 @@ local function sized_spec(leaf, shape)
         copy.shape = shape
         return Spec(copy)
     end
-    local spec, known = spec_of(leaf), array_info(leaf)
+    local spec = laid_spec(leaf)
     spec.shape, spec.weak = shape, weakness_of(leaf)
-    spec.sharding = array_info(leaf).sharding ~= 0 and known.sharding or nil
     return spec
 end
 staging.sized_spec = sized_spec

@@ -311,7 +311,7 @@ local function record_vjp(self, ...)
         saved, with_saved = split(name, { n = 1, results[forms.n + 1] })
         for k, x in ipairs(saved) do
             if core.info(x).weak ~= 0 then saved[k] = np.astype(x, float_of(wanted)) end
-            saved_specs[k] = derive.form(saved[k]).spec
+            saved_specs[k] = staging.laid_spec(saved[k])
         end
         return pack(checked_results(name, "fwd", results, forms), saved)
     end)

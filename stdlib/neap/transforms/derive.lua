@@ -393,7 +393,7 @@ function np.linear_transpose(f, ...)
     local given = stand_for_specs(name, pack(...))
     if given.n == 0 then raise(name, "expected an argument in which f is linear") end
     check_linear(name, f, given)
-    local results = pack(linearized(name, f, given, pullback_of "transpose"))
+    local results = pack(linearized(name, f, given, pullback_of(name)))
     return results[results.n]
 end
 

@@ -11,6 +11,7 @@
 -- nothing reads then are no part of the program. The rule is one of np.custom_vjp; arrays around f are operands there,
 -- as the arguments are.
 local ffi = require "ffi"
+local axes = require "neap.tracing.axes"
 local core = require "neap.core"
 local custom = require "neap.transforms.custom"
 local derive = require "neap.transforms.derive"
@@ -31,8 +32,8 @@ local policies = {}
 local naming -- of the innermost checkpoint that is traced: a function of a value and its name; nil: there is none
 
 --- np.checkpoint_name(x, name) -> x: x, an array, under a name for the options of a np.checkpoint around it, which say
--- what it keeps. In the bodies of loops and branches, in jitted functions and in other derivatives inside of that,
--- names mean nothing to it. Products are worth a name; an op whose derivative reads its own result, such as tanh, is
+-- what it keeps. In the bodies of loops, branches and np.shard_map, in jitted functions and in other derivatives inside
+-- of that, names mean nothing to it. Products are worth a name; an op whose derivative reads its own result, such as tanh, is
 -- run again for that. As jax.ad_checkpoint.checkpoint_name(x, name).
 --- > np.checkpoint_name(np.ones(2), "hidden")
 -- [1. 1.]
@@ -68,9 +69,10 @@ end
 -- values of these places, as f made them, and f's packed results, and returns the packed results of the program.
 local function trace_piece(call, at, specs, finish)
     local entry, lifted = closed(NAME, function(list, kept)
-        local outer, depth, count, values = naming, #core.frame().levels, 0, {}
+        local outer, depth, axes_open, count, values = naming, #core.frame().levels, #axes.open(), 0, {}
         function naming(x, name)
-            if #core.frame().levels ~= depth or not call.policy.wants(name) then return x end
+            local inside = #core.frame().levels ~= depth or #axes.open() ~= axes_open
+            if inside or not call.policy.wants(name) then return x end
             count = count + 1
             local place = not at and count or at[count]
             if not place then return x end
@@ -132,7 +134,7 @@ end
 --- The specs of values.
 local function specs_of(values)
     local specs = {}
-    for k, x in ipairs(values) do specs[k] = derive.form(x).spec end
+    for k, x in ipairs(values) do specs[k] = staging.laid_spec(x) end
     return specs
 end
 
