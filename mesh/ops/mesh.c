@@ -52,6 +52,18 @@ static int stacked_batch(lazy_batching *g) {
     return batch_stacked(g, g->in[0]);
 }
 
+/* The sharding of examples that lie as `one` each; what divides their axis now and none of theirs goes on to. */
+static const lazy_sharding *stacked_beside(const lazy_sharding *one, const lazy_sharding *now) {
+    const lazy_sharding *stacked = shard_sharding_stacked(one);
+    if (!stacked || !now || now->mesh != stacked->mesh)
+        return stacked;
+    lazy_sharding like = *stacked;
+    for (int k = 0, kept = 0; k < NEAP_MESH_AXES && now->split[0][k]; k++)
+        if (!(stacked->splits >> (now->split[0][k] - 1) & 1))
+            like.split[0][kept++] = now->split[0][k];
+    return shard_sharding_intern(&like);
+}
+
 /* ---- reshard ----------------------------------------------------------------------------------------------------- */
 static int check_divides(const char *op, const lazy_aval *in, const lazy_sharding *s) {
     char shape[256];
@@ -90,6 +102,33 @@ static int reshard_expand(lazy_expansion *g) {
     return mesh_reshard_blocks(g->ctx, in, graph_sharding_of(g->node), g->node->shards->blocks);
 }
 
+static uint32_t axes_dividing(const lazy_sharding *s, int axis) {
+    uint32_t mask = 0;
+    for (int k = 0; s && k < NEAP_MESH_AXES && s->split[axis][k]; k++)
+        mask |= 1u << (s->split[axis][k] - 1);
+    return mask;
+}
+
+/* Who moves an example knows nothing of the axis of examples: the examples do not move with it over explicit axes. */
+static int check_examples(const char *op, const neap_node *in, const lazy_sharding *to) {
+    uint32_t left = axes_dividing(graph_sharding_of(in), 0) & ~axes_dividing(to, 0);
+    return left & to->mesh->explicit ? mesh_check_move(op, 0, in, to) : 0;
+}
+
+static int reshard_batch(lazy_batching *g) {
+    neap_node *in = g->in[0];
+    const lazy_sharding *to = stacked_beside(sharding_at(g->node, 0), graph_sharding_of(in));
+    if (!to)
+        return NEAP_E_MEMORY;
+    if (g->node->ndim == NEAP_MAX_DIMS)
+        return neap_error(NEAP_E_SHAPE, "reshard: more than %d axes", NEAP_MAX_DIMS);
+    int status = check_examples("reshard", in, to);
+    if (status)
+        return status;
+    g->out = mesh_moved(g->ctx, in, to);
+    return derive_batch_done(g);
+}
+
 /* Back to where the input lies. That of an ordinary array is the same on all devices, as the array is. */
 static int reshard_grad(lazy_grad *g) {
     const lazy_sharding plain = mesh_plain(graph_sharding_of(g->node)->mesh);
@@ -101,7 +140,7 @@ static int reshard_grad(lazy_grad *g) {
 NEAP_OP(reshard, .doc = "The same array, laid out over a mesh as a sharding says.", .attrs = "sharding",
         .kind = LAZY_CALL, .arity = 1, .types = LAZY_ANY, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
         .dtype = graph_dtype_same, .shape = reshard_shape, .grad = reshard_grad, .jvp = derive_jvp_linear,
-        .batch = stacked_batch, .expand = reshard_expand)
+        .batch = reshard_batch, .expand = reshard_expand)
 
 /* ---- enter, leave ------------------------------------------------------------------------------------------------ */
 /* Attributes: how the array lies outside, and inside. Its axes are divided by what becomes manual. */
@@ -205,7 +244,8 @@ static int leave_grad(lazy_grad *g) {
 /* The examples may have been divided among devices. */
 static int enter_batch(lazy_batching *g) {
     const lazy_sharding *outside = shard_sharding_stacked(sharding_at(g->node, 0));
-    return outside ? batch_stacked(g, mesh_moved(g->ctx, g->in[0], outside)) : NEAP_E_MEMORY;
+    int status = outside ? check_examples("shard_map", g->in[0], outside) : NEAP_E_MEMORY;
+    return status ? status : batch_stacked(g, mesh_moved(g->ctx, g->in[0], outside));
 }
 
 /* What is inside of a body already enters no other one of the same axes. */

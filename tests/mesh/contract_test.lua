@@ -141,6 +141,31 @@ check.test("what moves over explicit axes is refused: op, layouts, bytes, remedy
     check.raises(function() np.trace(function(a, b) return a * b end)(x, y) end, "multiply: input 2 lies as")
 end)
 
+check.test("examples that are divided stay so; over explicit axes no example moves them", function()
+    local rows, columns = numbers(8, 8), numbers(8, 8) * 2
+    local function add(a, b) return a + b end
+    local function by_j(a) return np.reshard(a, P "j") end
+    for _, on in ipairs { explicit, mesh } do
+        local x, y = np.device_put(rows, on, P("i", nil)), np.device_put(columns, on, P(nil, "i"))
+        local before = np.set_mesh(on)
+        check.equal(spec(np.vmap(by_j)(x)), 'P("i", "j")')
+        check.equal(spec(np.jit(np.vmap(by_j))(x)), 'P("i", "j")')
+        check.equal(np.vmap(by_j)(x):totable(), rows:totable())
+        check.equal(spec(np.grad(function(v) return (np.vmap(by_j)(v) * v):sum() end)(x)), 'P("i", nil)')
+        check.equal(spec(np.vmap(function(a) return np.reshard(a, P()) end)(y)), "P(nil, nil)")
+        local sum = np.vmap(np.shard_map(function(a) return np.psum(a, "i") end, { in_specs = P "i", out_specs = P() }))
+        if on == explicit then
+            check.raises(function() np.vmap(add)(x, y) end, 'input 1 lies as P%("i", nil%) and is wanted as '
+                         .. 'P%(nil, "i"%): 384 B would move over \'i\', explicit')
+            check.raises(function() sum(x) end, 'input 1 lies as P%("i", nil%) and is wanted as P%(nil, "i"%)')
+        else
+            check.equal(np.vmap(add)(x, y):totable(), (rows + columns):totable())
+            check.equal(sum(x).shape, { 8, 2 })
+        end
+        np.set_mesh(before)
+    end
+end)
+
 check.test("what moves nothing goes on: maps, cuts, sums of parts, reading, what the script asks for", function()
     local whole = numbers(8, 8)
     local x = np.device_put(whole, explicit, P("i", "j"))
