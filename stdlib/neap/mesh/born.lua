@@ -44,6 +44,7 @@ end
 -- for { start, shape, device }, by axis where the block begins, from 0, and its size.
 function born.read(name, sharding, dims, dtype, make)
     local blocks = {}
+    dims = shardings.fitting_sizes(name, sharding, dims)
     for n, part in ipairs(own_blocks(sharding, dims)) do
         local block = { start = {}, shape = {}, device = part.device }
         for k, range in ipairs(part.index) do block.start[k], block.shape[k] = range[1], range[2] - range[1] end
