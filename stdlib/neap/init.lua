@@ -136,6 +136,7 @@ for module, names in pairs {
     ["mesh.born"] = "make_array_from_callback make_array_from_process_local_data",
     ["mesh.sharding"] = "P NamedSharding with_sharding_constraint",
     ["mesh.shard_map"] = "shard_map",
+    ["mesh.ragged"] = "ragged_all_to_all",
     ["mesh.collective"] = "psum pmean pmax pmin pvary all_gather psum_scatter all_to_all ppermute pshuffle axis_index "
         .. "axis_size",
     ["tables"] = "table",

@@ -28,6 +28,7 @@ local function collective(name, f, contract)
         return np.vmap(one, { axis_name = "i" })(x), over_devices(one)(x)
     end
     contract.oracle = ("[%s] * 2"):format(contract.oracle)
+    contract.sized = function(o) return not o.axis_index_groups end -- which are tables of numbers
     contract.without = contract.without or {}
     contract.without.mesh = "it is of a mesh itself: the second of its results is that of devices"
     of(name, contract)
@@ -38,38 +39,49 @@ local SUMS = { f64 = "scaled 1e-15", f32 = "scaled 1e-6", f16 = "scaled 2e-3", b
                c64 = "scaled 1e-6", c128 = "scaled 1e-15" }
 local ALL = "floats ints complex"
 local NONE = "it has none, as its help says"
-local EVERY = "np.broadcast_to(%s, x.shape)"
 local function sum_dtype(dtype) return dtypes.by_name[dtype].sum end
 local CARRIED = "np.stack([%s for k in range(4)])"
 
+-- Groups along the axis, and the members of that of member k, in their order.
+local PAIRS, UNEVEN = { { 0, 3 }, { 2, 1 } }, { { 1 }, { 3, 0, 2 } }
+local REDUCED = { {}, { axis_index_groups = PAIRS }, { axis_index_groups = UNEVEN } }
+local OWN = "[m for g in o.get('axis_index_groups', [[0, 1, 2, 3]]) if k in g for m in g]"
+local function among(text) return CARRIED:format(text:gsub("OWN", OWN)) end
+
 collective("np.psum", function(psum, x, ...) return psum(x, "i", ...) end, {
-    oracle = EVERY:format "x.sum(0, dtype=x.dtype if x.dtype.itemsize >= 4 else None)", within = SUMS,
+    oracle = among "x[OWN].sum(0, dtype=x.dtype if x.dtype.itemsize >= 4 else None)", within = SUMS, options = REDUCED,
     gives = { sum_dtype, sum_dtype }, accepts = ALL,
 })
 collective("np.pmean", function(pmean, x, ...) return pmean(x, "i", ...) end, {
-    oracle = EVERY:format "x.mean(0)", within = SUMS, gives = "real", accepts = ALL,
+    oracle = among "x[OWN].mean(0)", within = SUMS, gives = "real", accepts = ALL, options = REDUCED,
 })
 collective("np.pmax", function(pmax, x, ...) return pmax(x, "i", ...) end, {
-    oracle = EVERY:format "x.max(0)", accepts = "floats i32 u8 i64 u64", without = { derivatives = NONE },
+    oracle = among "x[OWN].max(0)", options = REDUCED, accepts = "floats i32 u8 i64 u64",
+    without = { derivatives = NONE },
 })
 collective("np.pmin", function(pmin, x, ...) return pmin(x, "i", ...) end, {
-    oracle = EVERY:format "x.min(0)", accepts = "floats i32 u8 i64 u64", without = { derivatives = NONE },
+    oracle = among "x[OWN].min(0)", options = REDUCED, accepts = "floats i32 u8 i64 u64",
+    without = { derivatives = NONE },
 })
 collective("np.pvary", function(pvary, x, ...) return pvary(x, "i", ...) end, { oracle = "x" })
 collective("np.all_gather", function(gather, x, ...) return gather(x, "i", ...) end, {
     shapes = { { { N, 2 } }, { { N, 1, 2 } }, { { N, 1 } }, { { N, 0 } } },
-    options = { {}, { axis = 1 }, { axis = -1 }, { tiled = true }, { tiled = true, axis = -1 } },
-    oracle = CARRIED:format "(np.concatenate if o.get('tiled') else np.stack)(list(x), o.get('axis', 0))",
+    options = { {}, { axis = 1 }, { axis = -1 }, { tiled = true }, { tiled = true, axis = -1 },
+                { axis_index_groups = PAIRS, axis = 1 }, { axis_index_groups = PAIRS, axis = -1, tiled = true } },
+    oracle = among "(np.concatenate if o.get('tiled') else np.stack)(list(x[OWN]), o.get('axis', 0))",
 })
 collective("np.psum_scatter", function(scatter, x, ...) return scatter(x, "i", ...) end, {
     shapes = { { { N, 4, 1 } }, { { N, 4, 2 } }, { { N, 4, 0 } } },
-    options = { {}, { scatter_dimension = 0, tiled = true } }, within = SUMS, gives = { sum_dtype, sum_dtype },
-    oracle = CARRIED:format "x.sum(0)[k:k + 1] if o.get('tiled') else x.sum(0)[k]",
+    options = { {}, { scatter_dimension = 0, tiled = true },
+                { scatter_dimension = 0, tiled = true, axis_index_groups = PAIRS } },
+    within = SUMS, gives = { sum_dtype, sum_dtype },
+    oracle = among "np.split(x[OWN].sum(0), len(OWN))[OWN.index(k)][0 if not o.get('tiled') else slice(None)]",
 })
 collective("np.all_to_all", function(to_all, x, ...) return to_all(x, "i", 1, 0, ...) end, {
     shapes = { { { N, 1, 4 } }, { { N, 2, 4 } }, { { N, 0, 4 } } },
-    options = { {}, { tiled = true } },
-    oracle = CARRIED:format "np.concatenate([x[j][:, k:k + 1] for j in range(4)], 0) if o.get('tiled') else x[:, :, k]",
+    options = { {}, { tiled = true }, { tiled = true, axis_index_groups = PAIRS } },
+    oracle = among("np.concatenate([np.split(x[j], len(OWN), 1)[OWN.index(k)] for j in OWN], 0) if o.get('tiled') "
+                   .. "else x[:, :, k]"),
 })
 collective("np.ppermute", function(permute, x, ...) return permute(x, "i", { { 0, 2 }, { 2, 1 }, { 1, 0 } }, ...) end, {
     oracle = "np.stack([x[1], x[2], x[0], 0 * x[3] if x.dtype.kind in 'iu' else np.zeros_like(x[3])])",
@@ -87,6 +99,7 @@ collective("np.axis_size", function(size, x, ...) return x * 0 + size("i", ...) 
     without = { special = "it looks at no value", derivatives = "it looks at no value" },
 })
 
+elsewhere("np.ragged_all_to_all", "tests/mesh/ragged_test.lua", "sizes and places fit each other; a loop sends them")
 elsewhere("np.shard_map", "tests/mesh/shard_map_test.lua",
           "bodies over blocks against slices; the contracts above call it")
 elsewhere([[np.mesh np.P np.NamedSharding sharding.devices sharding.shard_shape sharding.devices_indices_map

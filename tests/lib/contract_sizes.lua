@@ -159,8 +159,9 @@ local function try_dtype(call, contract, random, dtype, usual, count)
         local _, order = names_of(dims)
         local tried = #order == 0
         for _, options in ipairs(contract.options) do
-            local waits = contract.waits and contract.waits(options)
-            if not waits and (not tried or all and #order > 0) then
+            local sized = not contract.sized or contract.sized(options)
+            local left_out = contract.waits and contract.waits(options) or not sized
+            if not left_out and (not tried or all and #order > 0) then
                 tried = true
                 try(call, contract, random, dtype, dims, options, count)
             end

@@ -30,6 +30,7 @@
 --                the first shapes, for functions that only move elements
 --     waits      function(o) → whether the function waits for values, with these options: then np.jit, programs and
 --                np.vmap refuse it, and those ways leave these options out
+--     sized      function(o) → whether sizes may be declared with these options; the way `sizes` leaves out others
 --     derivative a JAX expression whose derivatives at `points` (lists of arguments, o = options) the function's are,
 --                along ones, or along 1, 2, 3, … of each argument, with uneven = true, which tells ties apart
 --     slope      how near derivatives are to differences (default 1e-6); first_only where no second one is there;
@@ -342,7 +343,7 @@ end
 
 local FIELDS = {}
 for word in ([[args accepts shapes options call oracle gives within special derivative points slope first_only vmapped
-    divided refuses also without unseen unweighted any_dtype uneven smooth waits
+    divided refuses also without unseen unweighted any_dtype uneven smooth waits sized
     complex_slopes]]):gmatch "%S+" do FIELDS[word] = true end
 
 -- Reasons that follow from what a function is.

@@ -210,23 +210,14 @@ check.test("collectives", function()
           map(function(a) return np.psum_scatter(a, { "i", "j" }) end, P(), P()), x },
         { "psum_scatter: axis 0 %(of size 6%) .* cannot be split into equal parts over axis 'i' %(of size 4%)",
           map(function(a) return np.psum_scatter(a[{ { 0, 6 }, { 0, 2 } }], "i", { tiled = true }) end, P(), P()), x },
-        { "psum: takes two arguments", map(function(a) return np.psum(a, "i", 7) end, P(), P()), x },
+        { "psum: options must be a table such as", map(function(a) return np.psum(a, "i", 7) end, P(), P()), x },
         { "all_gather: axis 3 is out of range",
           map(function(a) return np.all_gather(a, "i", { axis = 3 }) end, P(), P()), x },
     }
     check.raises(function() np.psum(x, "i") end, "there is none", "errors close their axes")
 end)
 
-check.test("groups along an axis are refused by name, with the way that there is", function()
-    local groups = { axis_index_groups = { { 0, 1 }, { 2, 3 } } }
-    for _, name in ipairs { "psum", "pmean", "pmax", "pmin", "all_gather", "psum_scatter" } do
-        check.raises(function()
-            map(function(a) return np[name](a, "i", groups) end, P(), P())(x)
-        end, "np." .. name .. ": axis_index_groups is not there: .* divide the axis in two, as in np.mesh")
-    end
-    check.raises(function()
-        map(function(a) return np.all_to_all(a, "i", 0, 0, groups) end, P(), P())(x)
-    end, "np.all_to_all: axis_index_groups is not there")
+check.test("an axis in two parts has groups that are known to be the same", function()
     -- The groups { 0, 1 }, { 2, 3 } of an axis of 4, and { 0, 2 }, { 1, 3 }.
     local halves = np.mesh({ 2, 2 }, { "half", "place" })
     for name, expected in pairs { place = { 1, 5 }, half = { 2, 4 } } do

@@ -6,10 +6,12 @@
 -- axis for the op; those of np.vmap are taken one by one.
 
 --- {tiled}: true: the axis stays, and is divided or grows; false: it is made or goes
+--- {axis_index_groups}: tables of members, such as {{0, 1}, {2, 3}}, of which each is in one: each group by itself
 
 local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core"
+local groups = require "neap.mesh.groups"
 local axes = require "neap.tracing.axes"
 local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
@@ -74,27 +76,49 @@ local function to_sum(x)
     return dtype.sum ~= dtype.name and x:astype(dtype.sum) or x
 end
 
---- Groups along an axis are refused by name: what a collective over a part of an axis gives is the same along that
--- part, and for that arrays of a body have no type.
-local function refuse_groups(name, given)
-    if type(given) ~= "table" or given.axis_index_groups == nil then return end
-    raise(name, "axis_index_groups is not there: the results would be the same along parts of an axis, and of an array "
-          .. "it is known only along whole axes whether it is the same; divide the axis in two, as in np.mesh({2, 4}, "
-          .. "{\"i\", \"j\"}) for {8}, and name one of them (option 'devices' says which device stands where)")
+--- The only axis that is named; several of a mesh are one.
+local function one_axis(name, axis_name)
+    local list = named_axes(name, 2, axis_name)
+    if #list > 1 then raise(name, "takes one axis of np.vmap, or axes of a mesh, got %d names", #axis_name) end
+    return list[1]
 end
 
---- The options of a collective.
-local function options_of(name, given, known)
-    refuse_groups(name, given)
-    return core.options(name, given, known)
+--- Sends x along an axis: sources[k], or nil for zeros, is the member (from 0) whose array member k gets.
+local function send_along(name, x, axis, sources)
+    local n = axis.size + 2
+    local own, out = ffi.new("int64_t[?]", n, axis_number(axis), axis.size), ffi.new("int32_t[1]")
+    for k = 0, axis.size - 1 do own[2 + k] = sources[k] or -1 end
+    return map_leaves(name, x, function(leaf)
+        local inputs = staging.ids_of({ leaf, axis.token }, 2)
+        return core.call_ids(name, out, 1, function()
+            return core.C.neap_op(core.ctx, ids.ppermute, 2, inputs, n, own, out)
+        end)[1]
+    end)
 end
 
---- Nothing may follow the name of the axis.
-local function check_end(name, ...)
-    if select("#", ...) == 0 then return end
-    refuse_groups(name, (...))
-    raise(name, "takes two arguments, an array and the name of an axis")
+-- ---- Groups ---------------------------------------------------------------------------------------------------------
+
+--- The groups along an axis that the options of a collective name; nil where these name none. alike: all of one size.
+local function groups_of(name, axis_name, o, alike)
+    if o.axis_index_groups == nil then return nil end
+    local axis = one_axis(name, axis_name)
+    local list = groups.new(name, o.axis_index_groups, axis, np.axis_index(axis_name), function(x, sources)
+        return send_along(name, x, axis, sources)
+    end)
+    if alike and not list.even then raise(name, "option 'axis_index_groups' must have groups of one size") end
+    return list
 end
+
+--- The groups of a reduction over an axis.
+local function groups_to_reduce(name, axis_name, given)
+    return groups_of(name, axis_name, core.options(name, given, { axis_index_groups = true }))
+end
+
+--- How many members an axis or a group has, for the size of an axis of an array.
+local function axis_of_groups(list)
+    return { name = list.axis.name, size = list.size, groups = true }
+end
+
 
 -- ---- What is the same on all devices --------------------------------------------------------------------------------
 
@@ -139,51 +163,66 @@ end
 
 -- ---- Sums and extrema -----------------------------------------------------------------------------------------------
 
---- np.psum(x, axis_name): the sum over the members of an axis. Of a number: the number times the axis's size.
+--- np.psum(x, axis_name, {axis_index_groups=…}): the sum over the members of an axis. Of a number: the number times the
+-- axis's size. Of groups a balanced tree over the members of each, in the order of its table.
 --- > np.vmap(function(x) return x / np.psum(x, "i") end, {axis_name="i"})(np.array{1, 3})
 -- [0.25 0.75]
-function np.psum(x, axis_name, ...)
-    check_end("psum", ...)
+--- > np.vmap(function(x) return np.psum(x, "i", {axis_index_groups={{0, 1}, {2}}}) end, {axis_name="i"})(np.arange(3))
+-- [1 1 2]
+function np.psum(x, axis_name, given)
+    local among = groups_to_reduce("psum", axis_name, given)
     local list = named_axes_unordered("psum", axis_name)
     return trees.rebuild("psum", x, function(leaf)
-        if type(leaf) == "number" then return leaf * product_of_sizes(list) end
+        if type(leaf) == "number" then
+            return leaf * (not among and product_of_sizes(list) or among.even and among.size or among:sizes())
+        end
         leaf = core.coerce("psum", 1, leaf)
+        if among then return among:combined(among:gathered(to_sum(leaf)), np.add) end
         warn_of_same("psum", leaf, axis_name, "%d times the array")
         return reduce_over("psum", to_sum(leaf), list)
     end)
 end
 
---- np.pmean(x, axis_name): the mean over the members of an axis: integers count as floats, and halves are added in f32.
+--- np.pmean(x, axis_name, {axis_index_groups=…}): the mean over the members of an axis: integers count as floats, and
+-- halves are added in f32.
 --- > np.vmap(function(x) return x - np.pmean(x, "i") end, {axis_name="i"})(np.array{1, 3})
 -- [-1.  1.]
-function np.pmean(x, axis_name, ...)
-    check_end("pmean", ...)
+function np.pmean(x, axis_name, given)
+    local among = groups_to_reduce("pmean", axis_name, given)
     local list = named_axes_unordered("pmean", axis_name)
     return trees.rebuild("pmean", x, function(leaf)
         if type(leaf) == "number" then return leaf end
         leaf = core.coerce("pmean", 1, leaf)
-        warn_of_same("pmean", leaf, axis_name, "the array itself")
         local wide, half = operands.wide(operands.float(leaf))
+        if among then
+            return operands.narrow(among:combined(among:gathered(wide), np.add) / among:sizes(), half)
+        end
+        warn_of_same("pmean", leaf, axis_name, "the array itself")
         return operands.narrow(reduce_over("psum", wide, list) / product_of_sizes(list), half)
     end)
 end
 
---- np.pmax(x, axis_name): the greatest over the members of an axis. It has no gradient.
---- > np.vmap(function(x) return np.pmax(x, "i") end, {axis_name="i"})(np.array{1, 3})
--- [3. 3.]
-function np.pmax(x, axis_name, ...)
-    check_end("pmax", ...)
-    local list = named_axes_unordered("pmax", axis_name)
-    return map_leaves("pmax", x, function(leaf) return reduce_over("pmax", leaf, list) end)
+local function extremum(name, x, axis_name, given, combine)
+    local among = groups_to_reduce(name, axis_name, given)
+    local list = named_axes_unordered(name, axis_name)
+    return map_leaves(name, x, function(leaf)
+        if among then return among:combined(among:gathered(np.stop_gradient(leaf)), combine) end
+        return reduce_over(name, leaf, list)
+    end)
 end
 
---- np.pmin(x, axis_name): the smallest over the members of an axis. It has no gradient.
+--- np.pmax(x, axis_name, {axis_index_groups=…}): the greatest over the members of an axis. It has no gradient.
+--- > np.vmap(function(x) return np.pmax(x, "i") end, {axis_name="i"})(np.array{1, 3})
+-- [3. 3.]
+function np.pmax(x, axis_name, given)
+    return extremum("pmax", x, axis_name, given, np.maximum)
+end
+
+--- np.pmin(x, axis_name, {axis_index_groups=…}): the smallest over the members of an axis. It has no gradient.
 --- > np.vmap(function(x) return np.pmin(x, "i") end, {axis_name="i"})(np.array{1, 3})
 -- [1. 1.]
-function np.pmin(x, axis_name, ...)
-    check_end("pmin", ...)
-    local list = named_axes_unordered("pmin", axis_name)
-    return map_leaves("pmin", x, function(leaf) return reduce_over("pmin", leaf, list) end)
+function np.pmin(x, axis_name, given)
+    return extremum("pmin", x, axis_name, given, np.minimum)
 end
 
 -- ---- Gathering and scattering ---------------------------------------------------------------------------------------
@@ -201,7 +240,8 @@ local function axes_text(list)
     for k, axis in ipairs(list) do
         parts[k] = ("'%s' (of size %s)"):format((axis.name:gsub(",", "', '")), axis.size)
     end
-    return (#list == 1 and not list[1].name:find "," and "axis " or "axes ") .. table.concat(parts, ", ")
+    local what = #list == 1 and not list[1].name:find "," and "axis " or "axes "
+    return (list[1].groups and "the groups of " or "") .. what .. table.concat(parts, ", ")
 end
 
 --- Replaces axis `at` of x by two, the first of the size of an axis.
@@ -230,47 +270,58 @@ local function flag(name, option, value)
     return value
 end
 
-local gather_options = { axis = true, tiled = true }
+local gather_options = { axis = true, tiled = true, axis_index_groups = true }
 
---- np.all_gather(x, axis_name, {axis=0, tiled=false}): the arrays of all members, along a new axis; with tiled
--- joined along one that is there.
+--- np.all_gather(x, axis_name, {axis=0, tiled=false, axis_index_groups=…}): the arrays of all members, along a new
+-- axis; with tiled joined along one that is there.
 --- axis: where the new axis is, or which one grows
 --- > np.vmap(function(x) return np.all_gather(x, "i") end, {axis_name="i"})(np.array{1, 3})
 -- [[1. 3.]
 --  [1. 3.]]
 function np.all_gather(x, axis_name, given)
     local list = named_axes("all_gather", 2, axis_name)
-    local o = options_of("all_gather", given, gather_options)
+    local o = core.options("all_gather", given, gather_options)
     local tiled = flag("all_gather", "tiled", o.tiled)
+    local among = groups_of("all_gather", axis_name, o, true)
     return map_leaves("all_gather", x, function(leaf)
         local ndim = core.ndim(leaf) + (tiled and 0 or 1)
         local at = core.axis("all_gather", o.axis or 0, ndim)
-        for k = #list, 1, -1 do
-            attrs[2] = at
-            leaf = record_over("all_gather", leaf, list[k], 3)
-            if k < #list then leaf = merge_axes(leaf, at) end
+        if among then
+            leaf = np.moveaxis(among:gathered(leaf), 0, at)
+        else
+            for k = #list, 1, -1 do
+                attrs[2] = at
+                leaf = record_over("all_gather", leaf, list[k], 3)
+                if k < #list then leaf = merge_axes(leaf, at) end
+            end
         end
         return tiled and merge_axes(leaf, at) or leaf
     end)
 end
 
-local scatter_options = { scatter_dimension = true, tiled = true }
+local scatter_options = { scatter_dimension = true, tiled = true, axis_index_groups = true }
 
---- np.psum_scatter(x, axis_name, {scatter_dimension=0, tiled=false}): np.psum, of which each member keeps one part
--- along an axis: the part of its index, without the axis, which has the named one's size; with tiled an equal share
--- of any axis.
+--- np.psum_scatter(x, axis_name, {scatter_dimension=0, tiled=false, axis_index_groups=…}): np.psum, of which each
+-- member keeps one part along an axis: the part of its index, without the axis, which has the named one's size; with
+-- tiled an equal share of any axis.
 --- scatter_dimension: the axis of which each member keeps a part
 --- > np.vmap(function(x) return np.psum_scatter(x, "i") end, {axis_name="i"})(np.array{{1, 2}, {3, 4}})
 -- [4. 6.]
 function np.psum_scatter(x, axis_name, given)
     local list = named_axes("psum_scatter", 2, axis_name)
-    local o = options_of("psum_scatter", given, scatter_options)
+    local o = core.options("psum_scatter", given, scatter_options)
     local tiled = flag("psum_scatter", "tiled", o.tiled)
+    local among = groups_of("psum_scatter", axis_name, o, true)
+    if among then list = { axis_of_groups(among) } end
     return map_leaves("psum_scatter", x, function(leaf)
         local at = core.axis("psum_scatter", o.scatter_dimension or 0, core.ndim(leaf))
-        warn_of_same("psum_scatter", leaf, axis_name, "parts of %d times the array")
+        if not among then warn_of_same("psum_scatter", leaf, axis_name, "parts of %d times the array") end
         if not tiled then check_size("psum_scatter", leaf, at, list) end
         leaf = to_sum(leaf)
+        if among then
+            if tiled then leaf = divide("psum_scatter", leaf, at, list[1]) end
+            return among:combined(among:exchanged(np.moveaxis(leaf, at, 0)), np.add)
+        end
         for k = 1, #list do
             if tiled or k < #list then leaf = divide("psum_scatter", leaf, at, list[k]) end
             attrs[2] = at
@@ -280,37 +331,41 @@ function np.psum_scatter(x, axis_name, given)
     end)
 end
 
---- The only axis that is named; several of a mesh are one.
-local function one_axis(name, axis_name)
-    local list = named_axes(name, 2, axis_name)
-    if #list > 1 then raise(name, "takes one axis of np.vmap, or axes of a mesh, got %d names", #axis_name) end
-    return list[1]
+local exchange_options = { tiled = true, axis_index_groups = true }
+
+--- What np.all_to_all does, for np.name.
+local function all_to_all(name, x, axis_name, split_axis, concat_axis, o)
+    local axis = one_axis(name, axis_name)
+    local tiled = flag(name, "tiled", o.tiled)
+    local among = groups_of(name, axis_name, o, true)
+    if among then axis = axis_of_groups(among) end
+    return map_leaves(name, x, function(leaf)
+        local ndim = core.ndim(leaf)
+        local split, concat = core.axis(name, split_axis, ndim), core.axis(name, concat_axis, ndim)
+        if tiled then
+            leaf = divide(name, leaf, split, axis)
+        else
+            check_size(name, leaf, split, { axis })
+        end
+        if among then
+            leaf = np.moveaxis(among:exchanged(np.moveaxis(leaf, split, 0)), 0, concat)
+        else
+            attrs[2], attrs[3] = split, concat
+            leaf = record_over("all_to_all", leaf, axis, 4)
+        end
+        return tiled and merge_axes(leaf, concat) or leaf
+    end)
 end
 
-local exchange_options = { tiled = true }
-
---- np.all_to_all(x, axis_name, split_axis, concat_axis, {tiled=false}): axis split_axis, of the named axis's size, is
--- dealt out to its members, and what each gets from all of them lies along a new axis at place concat_axis of the
--- result. With tiled both are axes that stay: one is divided by the size, the other grows by it.
+--- np.all_to_all(x, axis_name, split_axis, concat_axis, {tiled=false, axis_index_groups=…}): axis split_axis, of the
+-- named axis's size, is dealt out to its members, and what each gets from all of them lies along a new axis at place
+-- concat_axis of the result. With tiled both are axes that stay: one is divided by the size, the other grows by it.
 --- > np.vmap(function(x) return np.all_to_all(x, "i", 0, 0) end, {axis_name="i"})(np.array{{1, 2}, {3, 4}})
 -- [[1. 3.]
 --  [2. 4.]]
 function np.all_to_all(x, axis_name, split_axis, concat_axis, given)
-    local axis = one_axis("all_to_all", axis_name)
-    local tiled = flag("all_to_all", "tiled", options_of("all_to_all", given, exchange_options).tiled)
-    return map_leaves("all_to_all", x, function(leaf)
-        local ndim = core.ndim(leaf)
-        local split = core.axis("all_to_all", split_axis, ndim)
-        local concat = core.axis("all_to_all", concat_axis, ndim)
-        if tiled then
-            leaf = divide("all_to_all", leaf, split, axis)
-        else
-            check_size("all_to_all", leaf, split, { axis })
-        end
-        attrs[2], attrs[3] = split, concat
-        leaf = record_over("all_to_all", leaf, axis, 4)
-        return tiled and merge_axes(leaf, concat) or leaf
-    end)
+    local o = core.options("all_to_all", given, exchange_options)
+    return all_to_all("all_to_all", x, axis_name, split_axis, concat_axis, o)
 end
 
 -- ---- Permutations ---------------------------------------------------------------------------------------------------
@@ -321,19 +376,6 @@ local function check_member(name, value, size)
         raise(name, "expected members in 0..%d, got %s", size - 1, core.describe(value))
     end
     return value
-end
-
---- Sends x along an axis: sources[k], or nil for zeros, is the member (from 0) whose array member k gets.
-local function send_along(name, x, axis, sources)
-    local n = axis.size + 2
-    local own, out = ffi.new("int64_t[?]", n, axis_number(axis), axis.size), ffi.new("int32_t[1]")
-    for k = 0, axis.size - 1 do own[2 + k] = sources[k] or -1 end
-    return map_leaves(name, x, function(leaf)
-        local inputs = staging.ids_of({ leaf, axis.token }, 2)
-        return core.call_ids(name, out, 1, function()
-            return core.C.neap_op(core.ctx, ids.ppermute, 2, inputs, n, own, out)
-        end)[1]
-    end)
 end
 
 --- np.ppermute(x, axis_name, perm): perm is a table of pairs {source, destination} of members, counted from 0: each
@@ -394,3 +436,5 @@ end
 function np.axis_size(axis_name)
     return product_of_sizes(axes.named("axis_size", 1, axis_name))
 end
+
+return { all_to_all = all_to_all }

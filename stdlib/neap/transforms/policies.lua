@@ -33,8 +33,8 @@ local naming -- of the innermost checkpoint that is traced: a function of a valu
 
 --- np.checkpoint_name(x, name) -> x: x, an array, under a name for the options of a np.checkpoint around it, which say
 -- what it keeps. In the bodies of loops, branches and np.shard_map, in jitted functions and in other derivatives inside
--- of that, names mean nothing to it. Products are worth a name; an op whose derivative reads its own result, such as tanh, is
--- run again for that. As jax.ad_checkpoint.checkpoint_name(x, name).
+-- of that, names mean nothing to it. Products are worth a name; an op whose derivative reads its own result, such as
+-- tanh, is run again for that. As jax.ad_checkpoint.checkpoint_name(x, name).
 --- > np.checkpoint_name(np.ones(2), "hidden")
 -- [1. 1.]
 function np.checkpoint_name(x, name)
