@@ -451,6 +451,7 @@ of("np.nn.lora", {
         return f(o):merge({ { kernel = w } }, { ["[1].kernel"] = { a = a, b = b } })[1].kernel
     end,
     oracle = "w + o.get('alpha', 16) / 2 * (a @ b)", without = { numbers = "trees have arrays" },
+    unseen = { dtype = "the case of quantized weights" },
     also = {
         ["np.nn.lora: a few parameters learn what all would"] = function()
             local dense = nn.Dense(6, 5)
@@ -493,6 +494,47 @@ of("np.nn.lora", {
             local lora = nn.lora {}
             local adapters = lora:init(np.random.key(0), params)
             check.raises(function() lora:merge({ a = params.a }, adapters) end, "adapters are of other parameters: 1")
+            check.raises(function() nn.lora { dtype = "i32" } end, "'dtype' must be one of floats, got i32")
+        end,
+        ["np.nn.lora: quantized weights stay, and a model of them is tuned"] = function()
+            local model = nn.Sequential { nn.Dense(32, 16), nn.tanh, nn.Dense(16, 4) }
+            local x = np.random.normal(np.random.key(2), { 24, 32 })
+            for bits, dtype in pairs { [8] = "f32", [4] = "bf16" } do
+                local base = nn.quantize_weights(model:init(np.random.key(1)), { bits = bits, block = 16 })
+                local before = np.tree.map(function(leaf) return leaf:totable() end, base)
+                local change = np.array { 1, -1, 0.5, 0 } * np.tanh(x[{ {}, { 0, 1 } }])
+                local want = model(nn.dequantize_weights(base), x) + change
+                local lora = nn.lora { rank = 2, alpha = 2, dtype = dtype }
+                local adapters = lora:init(np.random.key(3), base)
+                check.equal({ adapters["[1].w"].a.dtype, adapters["[3].w"].b.shape }, { dtype, { 2, 4 } })
+                check.equal(model(lora:attach(base, adapters), x):totable(), model(base, x):totable())
+                local function loss_of(method)
+                    return function(v) return nn.mse(model(lora[method](lora, base, v), x), want) end
+                end
+                local opt = np.optim.adam { lr = 0.03 }
+                local step = np.jit(function(a, state)
+                    local loss, g = np.value_and_grad(loss_of "attach")(a)
+                    a, state = opt:update(g, state, a)
+                    return a, state, loss
+                end)
+                local state, first, last = opt:init(adapters), nil, nil
+                for _ = 1, 120 do
+                    adapters, state, last = step(adapters, state)
+                    first = first or last
+                end
+                check.ok(last:item() < first:item() / 5, tostring(last))
+                check.equal(np.tree.map(function(leaf) return leaf:totable() end, base), before)
+                local near = bits == 8 and 1e-5 or 0.05 -- adapters of halves round between both products
+                local merged = lora:merge(base, adapters)
+                check.equal({ merged[1].w.dtype, merged[1].w.shape }, { "f32", { 32, 16 } })
+                check.ok(np.allclose(model(merged, x), model(lora:attach(base, adapters), x), { atol = near }))
+                local one, other = np.grad(loss_of "attach")(adapters), np.grad(loss_of "merge")(adapters)
+                for _, path in ipairs { "[1].w", "[3].w" } do
+                    check.ok(np.allclose(one[path].a, other[path].a, { atol = near }), path)
+                    check.ok(np.allclose(one[path].b, other[path].b, { atol = near }), path)
+                end
+                check.raises(function() lora:attach({ base[1] }, adapters) end, "other parameters: 1 have no matrix")
+            end
         end,
     },
 })

@@ -200,7 +200,7 @@ of("np.optim.loss_scale", {
         check.equal({ new[1].dtype, after.scale.dtype, after.good:item() }, { "f16", "f32", 1 })
     end },
 })
-elsewhere("lora.init lora.merge", "tests/contracts/layers_test.lua", "np.nn.lora's contract calls them")
+elsewhere("lora.attach lora.init lora.merge", "tests/contracts/layers_test.lua", "np.nn.lora's contract calls them")
 
 -- ---- Norms ----------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,8 @@
 --             half of a block in its lower bits and that of the second half in its upper ones, 8 more than they are
 --     scale   f16 (inputs / block, outputs)
 --
--- A weight is its code times the scale of its block, as in GGUF's q8_0 and q4_0.
+-- A weight is its code times the scale of its block, as in GGUF's q8_0 and q4_0. A table may have two arrays more, a of
+-- shape (inputs, rank) and b of (rank, outputs), whose product is added (np.nn.lora).
 local core = require "neap.core"
 local trees = require "neap.core.trees"
 
@@ -59,8 +60,8 @@ local function quantize(x, bits, block)
              scale = scale }
 end
 
---- The matrix of quantized weights, f32 (inputs, outputs).
-function weights.matrix(name, w)
+--- How many inputs and outputs quantized weights have, and how many inputs a block.
+function weights.extents(name, w)
     local codes, scale = w.codes, w.scale
     local dims, of_scale = shape_of(codes), shape_of(scale)
     local kind = core.dtype_of(codes).name
@@ -70,29 +71,50 @@ function weights.matrix(name, w)
         raise(name, "no quantized weights: codes of dtype %s and shape %s with scale of shape %s", kind,
               core.shape_text(codes), core.shape_text(scale))
     end
-    local block = inputs / of_scale[1]
+    return inputs, dims[2], inputs / of_scale[1]
+end
+
+--- The matrix of f32 of codes and scales.
+local function decoded(codes, scale, inputs, outputs, block)
     local factors = np.astype(np.expand_dims(scale, 1), "f32")
-    if kind == "i8" then
-        return np.reshape(np.astype(in_blocks(codes, block), "f32") * factors, inputs, dims[2])
+    if core.dtype_of(codes).name == "i8" then
+        return np.reshape(np.astype(in_blocks(codes, block), "f32") * factors, inputs, outputs)
     end
     local packed = in_blocks(codes, block / 2)
     local lower = np.astype(np.bitwise_and(packed, 15), "f32") - 8
     local upper = np.astype(np.bitwise_right_shift(packed, 4), "f32") - 8
-    return np.reshape(np.concatenate({ lower, upper }, { axis = 1 }) * factors, inputs, dims[2])
+    return np.reshape(np.concatenate({ lower, upper }, { axis = 1 }) * factors, inputs, outputs)
 end
 
---- The matrix of w, whether it is quantized or an array as it is.
-function weights.plain(name, w)
-    return weights.is_quantized(w) and weights.matrix(name, w) or w
+--- The matrix of quantized weights, f32 (inputs, outputs).
+function weights.matrix(name, w)
+    local x = decoded(w.codes, w.scale, weights.extents(name, w))
+    return w.a and x + np.astype(np.matmul(w.a, w.b), "f32") or x
+end
+
+--- x:matmul(matrix of w) for quantized weights. Derivatives make the matrix again, so that no f32 is kept for them.
+local function quantized_product(name, x, w)
+    if not is_array(x) then return np.matmul(x, weights.matrix(name, w)) end
+    local inputs, outputs, block = weights.extents(name, w)
+    local y = np.checkpoint(function(codes, scale, v)
+        return np.matmul(v, decoded(codes, scale, inputs, outputs, block))
+    end)(w.codes, w.scale, x)
+    return w.a and y + np.matmul(np.matmul(x, w.a), w.b) or y
 end
 
 --- x:matmul(w) + b in np.name, whose argument `position` is x; b may be nil. `what` w is called in errors.
 function weights.product(name, position, x, w, b, what)
-    w = weights.plain(name, w)
+    local is_quantized, of_w = weights.is_quantized(w), nil
+    if is_quantized then
+        local inputs, columns = weights.extents(name, w)
+        of_w = { inputs, columns }
+    elseif is_array(w) then
+        of_w = shape_of(w)
+    end
     if type(x) ~= "userdata" then x = core.coerce(name, position, x) end -- a stand-in, which np.matmul makes (open.lua)
     local outputs
-    if is_array(x) and is_array(w) then
-        local dims, of_w = shape_of(x), shape_of(w)
+    if is_array(x) and of_w then
+        local dims = shape_of(x)
         if #dims == 0 then raise(name, "needs an input of at least 1 axis, got shape ()") end
         if #of_w == 0 then raise(name, "%s must have at least 1 axis, got shape ()", what) end
         local rows = of_w[math.max(#of_w - 1, 1)]
@@ -102,11 +124,11 @@ function weights.product(name, position, x, w, b, what)
         end
         outputs = #of_w > 1 and of_w[#of_w]
     end
-    local y = np.matmul(x, w)
+    local y = is_quantized and quantized_product(name, x, w) or np.matmul(x, w)
     if b == nil then return y end
     if outputs and is_array(b) and core.ndim(b) > 0 and b:dim(-1) ~= outputs and b:dim(-1) ~= 1 then
-        raise(name, "%s of shape %s gives %s features, got b of shape %s", what, core.shape_text(w), tostring(outputs),
-              core.shape_text(b))
+        raise(name, "%s of shape %s gives %s features, got b of shape %s", what, core.shape_text(of_w),
+              tostring(outputs), core.shape_text(b))
     end
     return y + b
 end
@@ -122,7 +144,17 @@ local function replaced(name, tree, path, f, depth)
     for _, key in ipairs(trees.keys_of(tree, name)) do
         copy[key] = replaced(name, tree[key], trees.inner_path(path, key), f, depth + 1)
     end
-    return copy
+    return trees.alike(copy, tree)
+end
+
+--- A tree in which f(path, w) stands in place of each leaf and each quantized matrix w for which it is not nil.
+function weights.replaced(name, tree, f)
+    return replaced(name, tree, "", function(path, x)
+        if not trees.is_node(x) then return f(path, x) end
+        if not weights.is_quantized(x) then return nil end
+        local instead = f(path, x)
+        return instead == nil and x or instead
+    end, 0)
 end
 
 function weights.define(nn)
