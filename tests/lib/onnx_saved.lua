@@ -9,18 +9,15 @@ local inf, nan = math.huge, np.nan
 
 local function f32(...) return np.array({ ... }, { dtype = "f32" }) end
 local function i32(...) return np.array({ ... }, { dtype = "i32" }) end
+local function i8(...) return np.array({ ... }, { dtype = "i8" }) end
 
 local key = np.random.key(7)
 local function normal(...) return np.random.normal(key, { ... }) end
 local function uniform(...) return np.random.uniform(key, { ... }) end
 
 local odd = { -inf, -2.5, -1, -0.5, -0.0, 0, 1e-6, 0.5, 1, 2.5, 30, inf, nan }
-local grid_a, grid_b = {}, {}
-for _, a in ipairs(odd) do
-    for _, b in ipairs { -inf, -2, -0.0, 0, 1.5, inf, nan } do
-        grid_a[#grid_a + 1], grid_b[#grid_b + 1] = a, b
-    end
-end
+local beside = { -inf, -2, -0.0, 0, 1.5, inf, nan }
+local grid_a, grid_b = np.repeat_(np.array(odd), #beside), np.tile(np.array(beside), #odd)
 
 local cases = {
     { "elements", { np.array(odd), uniform(6) }, function(x, u)
@@ -36,7 +33,7 @@ local cases = {
             entr = -np.sum(np.xlogy(u, u)),
         }
     end, bytes = true },
-    { "pairs", { np.array(grid_a), np.array(grid_b) }, function(a, b)
+    { "pairs", { grid_a, grid_b }, function(a, b)
         return {
             add = a + b, subtract = a - b, multiply = a * b, divide = a / b, maximum = np.maximum(a, b),
             minimum = np.minimum(a, b), fmax = np.fmax(a, b), fmin = np.fmin(a, b), fmod = np.fmod(a, b),
@@ -115,6 +112,87 @@ local cases = {
             wide = np.broadcast_to(x[0], { 2, 3, 4 }), eye = np.eye(3) + x[0][0][0],
             eins = np.einsum("ijk,ljk->il", x, x),
         }
+    end, bytes = true },
+    { "shifts", { i32(5, -5, 1, -1, -2147483648, 2147483647, 7, -7), i32(1, 1, 31, 31, 31, 3, -1, 32),
+                  i8(-128, 127, -3, 5), i8(7, 1, 8, 0), np.array({ -5, 5, 1 }, { dtype = "i64" }),
+                  np.array({ 1, 63, 40 }, { dtype = "i64" }), np.array({ 255, 0, 18 }, { dtype = "u8" }) },
+      function(a, b, c, d, e, f, u)
+        return {
+            left = np.bitwise_left_shift(a, b), right = np.bitwise_right_shift(a, b),
+            left8 = np.bitwise_left_shift(c, d), right8 = np.bitwise_right_shift(c, d),
+            left64 = np.bitwise_left_shift(e, f), right64 = np.bitwise_right_shift(e, f),
+            by_two = np.bitwise_right_shift(a, 2), count = np.bitwise_count(a), count8 = np.bitwise_count(c),
+            count64 = np.bitwise_count(e), bytes = np.bitwise_count(u),
+        }
+    end, bytes = true },
+    { "searches", { np.array { 1, 2, 2, 3, 5, nan }, np.array { { 0, 1, 2.5 }, { 2, 6, nan } }, i32(3, 7, 9),
+                    i32(7, 1, 10, 0), np.array { { 1, 3, 4 }, { -1, 0, 0 } }, np.array { { 3, 9 }, { 0, -2 } } },
+      function(s, v, a, b, lines, u)
+        return {
+            left = np.searchsorted(s, v), right = np.searchsorted(s, v, { side = "right" }),
+            ints = np.searchsorted(a, b), one = np.searchsorted(a, 8), none = np.searchsorted(a[{ { 0, 0 } }], b),
+            lines = np.vmap(function(x, y) return np.searchsorted(x, y) end)(lines, u),
+            counts = np.bincount(a, { length = 8 }), place = np.digitize(v, s[{ { 0, 5 } }]),
+            bins = (np.histogram(v, { bins = 4, range = { 0, 4 } })),
+            each = np.vmap(function(x) return np.bincount(x, { length = 3 }) end)(np.stack { a - 3, a - 7 }),
+        }
+    end, bytes = true },
+    { "quantiles", { np.array { -1, -0.999, -0.5, 0, 0.25, 0.9999, 1, 2, nan }, i32(0, 1, -3, 140, 2, -150, 3, 3, 3) },
+      function(x, k) return { erf_inv = np.erf_inv(x), ldexp = np.ldexp(x, k) } end, bytes = true },
+    { "draws", { key }, function(k)
+        local three = np.random.split(k, 3)
+        return {
+            keys = three, uniform = np.random.uniform(three[0], { 3, 4 }), normal = np.random.normal(k, { 60 }),
+            wide = np.random.exponential(k, { 4 }, { dtype = "f64" }), order = np.random.permutation(k, 6),
+            category = np.random.categorical(k, np.arange(5):astype "f32"), bits = np.random.bits(k, { 3 }),
+            each = np.vmap(function(q) return np.random.uniform(q, { 2 }) end)(three),
+            integers = np.random.randint(k, { 5 }, np.array(-3, { dtype = "i32" }), 9),
+            every = np.random.randint(k, { 3 }, -2147483648, 2147483648),
+        }
+    end, bytes = true },
+    { "matrices", { normal(2, 4, 4), normal(2, 4, 3) }, function(a, b)
+        local positive = np.matmul(a, np.swapaxes(a, 1, 2)) + np.eye(4)
+        local sign, log = np.linalg.slogdet(a)
+        local q, r = np.linalg.qr(b)
+        local whole, upper = np.linalg.qr(np.swapaxes(b, 1, 2), { mode = "complete" })
+        return {
+            cholesky = np.linalg.cholesky(positive), none = np.linalg.cholesky(-positive), q = q, r = r, whole = whole,
+            upper = upper, tall = (np.linalg.qr(b[0], { mode = "complete" })), solve = np.linalg.solve(a, b),
+            inv = np.linalg.inv(a), det = np.linalg.det(a), sign = sign, log = log,
+            vector = np.linalg.solve(a[0], b[0][{ {}, 0 }]), lower = np.linalg.solve_triangular(a, b, { lower = true }),
+            triangular = np.linalg.solve_triangular(positive, b), swapped = np.linalg.inv(np.flip(np.eye(3), 0) * 2),
+            power = np.linalg.matrix_power(a[0], -2),
+            slope = np.grad(function(m) return np.linalg.solve(m, b[0]):sum() end)(positive[0]),
+        }
+    end, bytes = true },
+    { "fourier", { normal(2, 8) / 4, normal(5) / 4 }, function(x, five)
+        local c, d = np.fft.rfft(x), np.fft.fft(x)
+        return {
+            size = np.abs(c), real = np.real(d * d), imag = np.imag(d / (d + 2)), back = np.fft.irfft(c * c),
+            inverse = np.real(np.fft.ifft(d)), shifted = np.real(np.fft.fftshift(d)), plane = np.abs(np.fft.fft2(x)),
+            columns = np.real(np.fft.fft(x, { axis = 0 })), mean = np.imag(d:mean { axis = 1 }),
+            cut = np.real(c[{ 1, { 1, 3 } }]),
+            product = np.imag(np.matmul(d, np.swapaxes(np.conj(d), 0, 1))),
+            wave = np.real(np.exp(np.complex(x, x * 2))),
+            odd = np.imag(np.fft.rfft(five)), short = np.fft.irfft(np.fft.rfft(five), { n = 5 }),
+            wide = np.real(np.fft.fft(x:astype "f64")), rows = np.real(np.take(d, i32(1, 0), { axis = 1 })),
+            chosen = np.real(np.where(np.equal(d, 0), 0, np.reciprocal(d + 3))),
+            slope = np.grad(function(v) return np.square(np.abs(np.fft.rfft(v))):sum() end)(x),
+            smooth = np.grad(function(v) return np.square(np.fft.irfft(np.fft.rfft(v) / 2)):sum() end)(x),
+            frames = np.abs((select(3, np.signal.stft(x, { nperseg = 4 })))),
+        }
+    end, bytes = true },
+    { "slides", { normal(2, 7) }, function(x)
+        return { full = np.convolve(x[0], x[1]), same = np.convolve(x[0], x[1][{ { 0, 4 } }], { mode = "same" }),
+                 valid = np.correlate(x[0], x[1][{ { 0, 3 } }], { mode = "valid" }),
+                 slope = np.grad(function(v) return np.square(np.convolve(v[0], v[1])):sum() end)(x) / 8 }
+    end, bytes = true },
+    { "slopes", { normal(2, 7, 6, 4) / 8, normal(3, 3, 4, 6) / 8, normal(3, 2, 2, 6) / 8 }, function(x, k, two)
+        local function slope(kernel, options)
+            return np.grad(function(p) return np.square(nn.conv(p.x, p.k, options)):sum() end) { x = x, k = kernel }
+        end
+        return { plain = slope(k), strided = slope(k, { strides = 2, padding = 1 }),
+                 groups = slope(two, { groups = 2, kernel_dilation = 2 }) }
     end, bytes = true },
     { "branches", { f32(1, -2, 3), np.array(2, { dtype = "i32" }), normal(3) }, function(x, k, b)
         local function double(v) return v * 2 + b end

@@ -12,6 +12,7 @@
 -- names, with false for results that nobody reads. A writer writes one graph: that of the file, or one inside of it.
 -- Constants are those of the file. Numbers become tensors of the dtype of the array beside.
 local core = require "neap.core"
+local complex = require "neap.onnx.save_complex"
 local listing = require "neap.onnx.listing"
 local message = require "neap.onnx.message"
 local proto = require "neap.onnx.proto"
@@ -22,11 +23,28 @@ local save = {}
 local OPSET, IR = 20, 9
 
 local rows = {}
-for _, part in ipairs { "save_elements", "save_views", "save_places", "save_control" } do
-    for op, row in pairs(require("neap.onnx." .. part)) do
+for part in ("elements views places random matrices control"):gmatch "%S+" do
+    local of_part = require("neap.onnx.save_" .. part)
+    for op, row in pairs(of_part.rows or of_part) do
         assert(not rows[op], op)
         rows[op] = row
     end
+end
+
+-- Why there is no row for an op, where more can be said than that.
+local REASONS = {
+    ["it takes steps until the result stays: compute it before, and pass what it gives"] =
+        "eig eigh svd lstsq pinv matrix_function",
+    ["the format has no function of this kind"] = "betainc betaln digamma erfcinv erfcx gamma gammainc gammainc_da "
+        .. "gammaincc i0 i0e i1 i1e j0 j1 lgamma zeta",
+    ["it draws again until a number is accepted"] = "random_gamma random_poisson random_binomial",
+    ["the bits of floats are no integers in opset 20"] = "bitcast nextafter",
+    ["it belongs to a mesh"] = "all_gather all_to_all axis_index device_put enter exchange join leave part pmax pmin "
+        .. "ppermute psum psum_scatter pvary reshard transfer",
+}
+local reasons = {}
+for reason, ops in pairs(REASONS) do
+    for op in ops:gmatch "%S+" do reasons[op] = ": " .. reason end
 end
 
 -- ---- The writer -----------------------------------------------------------------------------------------------------
@@ -34,7 +52,7 @@ end
 local writer = {}
 local meta = { __index = writer }
 
---- A writer of a graph. file: { initializers, taken = names, numbers = constants by dtype and value }.
+--- A writer of a graph. file: { initializers, taken = names, numbers = constants by what they are }.
 local function new_writer(file)
     return setmetatable({ file = file, nodes = {}, known = {} }, meta)
 end
@@ -68,12 +86,16 @@ function writer:number(value, dtype)
 end
 
 function writer:integers(...)
-    return self:constant(np.array({ ... }, { dtype = "i64" }))
+    local key = "integers " .. table.concat({ ... }, " ")
+    self.file.numbers[key] = self.file.numbers[key] or self:constant(np.array({ ... }, { dtype = "i64" }))
+    return self.file.numbers[key]
 end
 
 --- 0, 1, … n - 1 as a constant.
 function writer:counter(n)
-    return self:constant(np.arange(n, { dtype = "i64" }))
+    local key = "counter " .. n
+    self.file.numbers[key] = self.file.numbers[key] or self:constant(np.arange(n, { dtype = "i64" }))
+    return self.file.numbers[key]
 end
 
 --- Adds a node. attributes: as in message.node. output: the name of the result, or a list of names, with false for
@@ -113,7 +135,14 @@ local WORDS = { inf = math.huge, ["-inf"] = -math.huge, nan = np.nan, ["-nan"] =
 --- The name of operand k. dtype: of numbers, in place of that of the arrays beside.
 function writer:operand(line, k, dtype)
     local word = line.operands[k]
-    if self.known[word] then return self.known[word].name end
+    local known = self.known[word]
+    if known and known.is_unwritten then
+        wrong("the line '%s' reads the factors of a matrix, which the format has no place for", line.text)
+    end
+    if known and known.parts then
+        wrong("'%s' is complex where the format has no place for it: np.real and np.imag give its parts", word)
+    end
+    if known then return known.name end
     local value = tonumber(word) or WORDS[word]
     if not value then wrong("the line '%s' has an operand '%s' that the format has no place for", line.text, word) end
     return self:number(value, dtype or self:dtype(line, k))
@@ -145,8 +174,9 @@ local function write_node(w, line)
     local row = rows[line.op]
     local first = line.results[1]
     w.file.line = line
-    if not row then wrong("its op '%s' has no counterpart in the format", line.op) end
     line.dtype, line.shape = first and first.dtype, first and first.shape
+    if complex.is_in(w, line) then return complex.write(w, line, rows) end
+    if not row then wrong("its op '%s' has no counterpart in the format%s", line.op, reasons[line.op] or "") end
     local names = {}
     for k, result in ipairs(line.results) do
         if result and not message.CODES[result.dtype] then
@@ -156,7 +186,10 @@ local function write_node(w, line)
     end
     row(w, line, line.programs and names or names[1])
     for k, result in ipairs(line.results) do
-        if result then w.known[result.name] = { name = names[k], dtype = result.dtype, shape = result.shape } end
+        if result then
+            w.known[result.name] = { name = names[k], dtype = result.dtype, shape = result.shape,
+                                     is_unwritten = line.is_unwritten }
+        end
     end
 end
 
@@ -166,12 +199,13 @@ function writer:run(program, values, dtypes)
     self.known = {}
     for k, port in ipairs(program.inputs) do
         local value = values[k]
-        self.known[port.name] = { name = value.name, dtype = port.dtype or value.dtype, shape = port.shape }
+        self.known[port.name] = { name = value.name, dtype = port.dtype or value.dtype, shape = port.shape,
+                                  parts = value.parts }
     end
     for _, line in ipairs(program.nodes) do write_node(self, line) end
     for k, word in ipairs(program.outputs) do
         local known = self.known[word]
-        local name = known and known.name or self:operand({ text = "return", operands = { word } }, 1, dtypes[k])
+        local name = self:operand({ text = "return", operands = { word } }, 1, dtypes[k])
         results[k] = { name = name, dtype = known and known.dtype or dtypes[k], shape = known and known.shape or {} }
     end
     self.known = outer
@@ -195,16 +229,23 @@ local function write(w, program, ports, weights, captured)
     local values, inputs, outputs, dtypes = {}, {}, {}, {}
     local names = name_ports(w, ports, #captured)
     for k, port in ipairs(ports.inputs) do
-        if not message.CODES[port.dtype] then wrong("the input '%s' is %s", port.name, port.dtype) end
+        if not message.CODES[port.dtype] then
+            wrong("the input '%s' is %s, which hardly an operator takes", port.name, port.dtype)
+        end
         local x = weights[port.name]
         if x then table.insert(w.file.initializers, message.tensor(port.name, x)) end
         if not x then table.insert(inputs, message.value_info(port.name, port.dtype, port.shape)) end
         values[k] = { name = port.name, dtype = port.dtype }
     end
     for k, x in ipairs(captured) do
-        if not message.CODES[x.dtype] then wrong("it captures an array of %s", x.dtype) end
-        table.insert(w.file.initializers, message.tensor(names[k], x))
-        values[#values + 1] = { name = names[k], dtype = x.dtype }
+        local value = { name = names[k], dtype = x.dtype }
+        if complex.is(x.dtype) then
+            value = { dtype = x.dtype, parts = {} }
+            for at, part in ipairs(complex.parts(x)) do value.parts[at] = w:constant(part) end
+        else
+            table.insert(w.file.initializers, message.tensor(names[k], x))
+        end
+        values[#values + 1] = value
     end
     for k, port in ipairs(ports.outputs) do dtypes[k] = port.dtype end
     local results = w:run(program, values, dtypes)

@@ -6,8 +6,9 @@
 --     expm1 = "u = Exp(a); d = Sub(u, 1); Where(Equal(u, 1), a, …)"
 --     copysign = "Where(signbit(b), Neg(Abs(a)), Abs(a))"
 --
--- Numbers have the dtype of a. An op may have another formula for bools, for integers, and for unsigned ones. Values
--- are those of the op's row, also for infinities, NaN, and divisors of integers that are 0 or -1.
+-- Numbers have the dtype of the operands beside, or else of a. An op may have another formula for bools, for integers,
+-- and for unsigned ones. Values are those of the op's row, also for infinities, NaN, and divisors of integers that are
+-- 0 or -1. Inside of formulas a value is { name=, dtype= }, where the dtype follows from the operator.
 local message = require "neap.onnx.message"
 local proto = require "neap.onnx.proto"
 
@@ -15,6 +16,13 @@ local wrong = proto.wrong
 local rows = {}
 
 -- ---- The table ------------------------------------------------------------------------------------------------------
+
+--- The formula of a polynomial in a, by Horner's rule. terms: from the constant one on.
+local function polynomial(terms)
+    local text = ("%.17g"):format(terms[#terms])
+    for k = #terms - 1, 1, -1 do text = ("Add(Mul(%s, a), %.17g)"):format(text, terms[k]) end
+    return text
+end
 
 local all = {
     -- arithmetic
@@ -62,9 +70,25 @@ local all = {
     xlogy = "Where(And(Equal(a, 0), Not(IsNaN(b))), 0, Mul(a, Log(b)))",
     xlog1py = "Where(And(Equal(a, 0), Not(IsNaN(b))), 0, Mul(a, log1p(b)))",
     entr = "Where(Less(a, 0), -inf, Neg(xlogy(a, a)))",
+    erf_inv = "w = Neg(Log(Mul(Sub(1, a), Add(1, a)))); s = Sub(Sqrt(w), 3); "
+        .. "Where(Equal(Abs(a), 1), Mul(a, inf), Mul(a, Where(Less(w, 5), near(w), far(s))))",
+    -- erf_inv(x) / x: polynomials in w = -log(1 - x²) and in sqrt(w) - 3 (lazy/vm/simd/vmath_tables.h)
+    near = polynomial { 0.886226952, 0.232013464, 0.0115509192, -0.00234007719, -0.000119957316,
+                        3.89282468e-05, 6.55675422e-06, -2.70395367e-06, 3.45321865e-07,
+                        -2.05470201e-08, 4.72509032e-10 },
+    far = polynomial { 2.83297682, 1.00167525, 0.0094453143, -0.0076437192, 0.00568775507,
+                        -0.00356184831, 0.00147359783, -0.000130903209, -0.000272254372, 0.00016819594,
+                        -3.44264081e-05 },
+    ldexp = "Cast(Mul(F64(a), Pow(2, Min(Max(trunc(F64(b)), -600), 600))))", -- exact before it is rounded to f32
+    -- whether a value of a sorted line stands before b, and whether it does or is b; NaN stands last
+    before = "Or(Less(a, b), And(IsNaN(b), Not(IsNaN(a))))", not_behind = "Or(LessOrEqual(a, b), IsNaN(b))",
+    -- draws of save_random.lua, of a uniform one, a
+    uniform = "Identity(a)", exponential = "Neg(log1p(Neg(a)))",
+    normal = "Mul(erf_inv(Max(Add(Mul(a, 2), -0.99999994039535522), -0.99999994039535522)), 1.4142135623730951)",
+    gumbel = "Neg(Log(Neg(Log(Max(Add(a, tiny), tiny)))))",
     -- what is no function
     copy = "Identity(a)", alias = "Identity(a)", bare = "Identity(a)", stop_gradient = "Identity(a)",
-    astype = "Cast(a)", matmul2 = "MatMul(a, b)",
+    conj = "Identity(a)", real = "Identity(a)", astype = "Cast(a)", matmul2 = "MatMul(a, b)",
 }
 
 local bools = {
@@ -72,12 +96,24 @@ local bools = {
     fmin = "And(a, b)", clip = "And(Or(a, b), c)", square = "Identity(a)", abs = "Identity(a)", sign = "Identity(a)",
     bitwise_and = "And(a, b)", bitwise_or = "Or(a, b)", bitwise_xor = "Xor(a, b)", bitwise_invert = "Not(a)",
     equal = "Not(Xor(a, b))", not_equal = "Xor(a, b)", less = "And(Not(a), b)", less_equal = "Or(Not(a), b)",
-    greater = "And(a, Not(b))", greater_equal = "Or(a, Not(b))",
+    greater = "And(a, Not(b))", greater_equal = "Or(a, Not(b))", before = "And(Not(a), b)",
+    not_behind = "Or(Not(a), b)",
 }
 
+-- What has a formula for f32 alone.
+local doubles = { erf_inv = false, normal = false, ldexp = false }
+
 local integers = {
+    bitwise_left_shift = "Where(inside(b), Cast(ShiftLeft(Words(a), Words(b))), 0)", -- of the bits as unsigned integers
+    bitwise_right_shift = "m = Where(Less(a, 0), BitwiseNot(a), a); "
+        .. "q = Where(inside(b), Cast(ShiftRight(Words(m), Words(b))), 0); Where(Less(a, 0), BitwiseNot(q), q)",
+    inside = "And(GreaterOrEqual(a, 0), Less(a, bits))", -- whether a shift by a leaves some bits
+    bitwise_count = "Cast(ones(Words(Abs(I64(a)))))",
     floor = "Identity(a)", ceil = "Identity(a)", round = "Identity(a)", trunc = "Identity(a)",
-    fmax = "Max(a, b)", fmin = "Min(a, b)",
+    fmax = "Max(a, b)", fmin = "Min(a, b)", before = "Less(a, b)", not_behind = "LessOrEqual(a, b)",
+    -- how many integers there are from a up to b, and with b itself; at least 1
+    span = "Where(LessOrEqual(b, a), 1, Sub(U32(b), U32(a)))",
+    whole_span = "Where(LessOrEqual(b, a), 1, Add(Sub(U32(b), U32(a)), 1))",
     divisor = "Where(Or(Equal(a, 0), Equal(a, -1)), 1, a)", -- one that no division traps at: remainders are those of a
     fmod = "Fmod(a, divisor(b))", remainder = "Mod(a, divisor(b))",
     floor_divide = "d = divisor(b); q = Sub(Div(a, d), Cast(apart(Fmod(a, d), d))); "
@@ -90,15 +126,49 @@ local unsigned = {
     floor_divide = "Where(Equal(b, 0), 0, Div(a, divisor(b)))",
     bitwise_left_shift = "Where(Less(b, bits), ShiftLeft(a, b), 0)",
     bitwise_right_shift = "Where(Less(b, bits), ShiftRight(a, b), 0)",
+    bitwise_count = "Cast(ones(Words(a)))",
+    -- the integer below c, which is 0 for 2^32, that two draws a and b make, and floats from 0 to 1 of one and of two
+    below = "s = Where(Equal(c, 0), 1, c); h = Mod(65536, s); "
+        .. "m = Add(Mul(Mod(a, s), Mod(Mul(h, h), s)), Mod(b, s)); Where(Equal(c, 0), b, Mod(m, s))",
+    unit_f32 = "Mul(F32(ShiftRight(a, 9)), 1.1920928955078125e-07)",
+    unit_f64 = "Mul(F64(BitwiseOr(ShiftLeft(U64(a), 20), U64(ShiftRight(b, 12)))), 2.2204460492503131e-16)",
+    -- how many bits are set, counted in parts of two bits, of four, of eight (H. S. Warren, "Hacker's Delight")
+    ones = "p = Sub(a, BitwiseAnd(ShiftRight(a, 1), twos)); "
+        .. "q = Add(BitwiseAnd(p, fours), BitwiseAnd(ShiftRight(p, 2), fours)); "
+        .. "r = BitwiseAnd(Add(q, ShiftRight(q, 4)), eights); ShiftRight(Mul(r, bytes), top)",
 }
 
--- Operators with attributes, by their names in formulas: the operator, and its attributes for a dtype.
+-- Operators with attributes, by their names in formulas: the operator and its attributes.
 local special = {
-    Cast = { "Cast", function(dtype) return { to = message.CODES[dtype] } end },
-    Mod = { "Mod", function() return { fmod = 0 } end },
-    Fmod = { "Mod", function() return { fmod = 1 } end },
-    ShiftLeft = { "BitShift", function() return { direction = "LEFT" } end },
-    ShiftRight = { "BitShift", function() return { direction = "RIGHT" } end },
+    Mod = { "Mod", { fmod = 0 } },
+    Fmod = { "Mod", { fmod = 1 } },
+    ShiftLeft = { "BitShift", { direction = "LEFT" } },
+    ShiftRight = { "BitShift", { direction = "RIGHT" } },
+}
+
+-- Casts: to the dtype of the op's result, to that of an unsigned integer of 32 or 64 bits, to one with a name.
+local casts = {
+    Cast = function(_, result) return result end,
+    Words = function(dtype) return dtype:find "64" and "u64" or "u32" end,
+}
+for _, dtype in ipairs { "u32", "i64", "u64", "f32", "f64" } do
+    casts[dtype:upper()] = function() return dtype end
+end
+
+local is_test = {}
+for op in ("Equal Less LessOrEqual Greater GreaterOrEqual IsNaN IsInf And Or Not Xor"):gmatch "%a+" do
+    is_test[op] = true
+end
+
+-- Numbers with a name, for a dtype of so many bytes.
+local named = {
+    tiny = function(bytes) return bytes == 8 and 2 ^ -1022 or 2 ^ -126 end, -- the smallest normal float
+    bits = function(bytes) return 8 * bytes end,
+    top = function(bytes) return 8 * bytes - 8 end, -- where the highest byte begins
+    twos = function(bytes) return bytes == 8 and 0x5555555555555555ULL or 0x55555555 end,
+    fours = function(bytes) return bytes == 8 and 0x3333333333333333ULL or 0x33333333 end,
+    eights = function(bytes) return bytes == 8 and 0x0f0f0f0f0f0f0f0fULL or 0x0f0f0f0f end,
+    bytes = function(bytes) return bytes == 8 and 0x0101010101010101ULL or 0x01010101 end,
 }
 
 -- ---- Formulas -------------------------------------------------------------------------------------------------------
@@ -130,59 +200,95 @@ local function steps_of(source)
     return parsed[source]
 end
 
-local KINDS = { bool = { bools }, i = { integers, all }, u = { unsigned, integers, all }, f = { all } }
+local KINDS = { bool = { bools }, i = { integers, all }, u = { unsigned, integers, all }, f64 = { doubles, all },
+                f = { all } }
 
 --- The formula of an op for a dtype; nil if there is none.
 local function formula(op, dtype)
     for _, list in ipairs(KINDS[dtype] or KINDS[dtype:match "^b?(%a)"]) do
-        if list[op] then return list[op] end
+        if list[op] ~= nil then return list[op] or nil end
     end
     return dtype == "bool" and all[op] or nil
 end
 
-local OPERANDS = { "a", "b", "c" }
+local OPERANDS = { "a", "b", "c", "d" }
 local apply
 
---- Writes an expression of a formula; env: names of what it may read. Returns the name of the result.
-local function write(w, code, env, dtypes, output)
-    if type(code) == "number" then return w:number(code, dtypes.a) end
-    if code == "bits" then return w:number(8 * w.bytes(dtypes.a), dtypes.a) end
-    if type(code) == "string" then return env[code] end
-    local inputs = {}
-    for k = 2, #code do inputs[k - 1] = write(w, code[k], env, dtypes) end
-    if code[1]:find "^%l" then return apply(w, code[1], inputs, dtypes, output) end
-    local row = special[code[1]]
-    return w:node(row and row[1] or code[1], inputs, row and row[2](dtypes.result), output)
+--- Writes a number of a dtype.
+local function write_number(w, code, dtype)
+    if named[code] then code = named[code](w.bytes(dtype)) end
+    return { name = w:number(code, dtype), dtype = dtype }
 end
 
---- Writes an op of these inputs. dtypes: of the inputs (a) and of casts (result).
-function apply(w, op, inputs, dtypes, output)
-    local env, steps = {}, steps_of(formula(op, dtypes.a))
-    for k, name in ipairs(inputs) do env[OPERANDS[k]] = name end
-    for _, step in ipairs(steps) do
-        local result = write(w, step[2], env, dtypes, not step[1] and output or nil)
-        if not step[1] then return result end
-        env[step[1]] = result
+local write
+
+--- Writes the arguments of a call. Returns the values and the dtype of the first one but numbers; the condition of
+-- Where does not count.
+local function write_arguments(w, call, env, result)
+    local inputs, like = {}, nil
+    local function is_number(code) return type(code) == "number" or named[code] ~= nil end
+    for k = 2, #call do
+        if not is_number(call[k]) then
+            inputs[k - 1] = write(w, call[k], env, result)
+            if not (call[1] == "Where" and k == 2) then like = like or inputs[k - 1].dtype end
+        end
     end
+    like = like or env.a.dtype
+    for k = 2, #call do
+        if is_number(call[k]) then inputs[k - 1] = write_number(w, call[k], like) end
+    end
+    return inputs, like
+end
+
+--- Writes an expression of a formula. env: values of what it may read; result: the dtype of the op's result; output:
+-- the name of the value, if it has one. Returns the value.
+function write(w, code, env, result, output)
+    if type(code) == "string" and env[code] then return env[code] end
+    if type(code) ~= "table" then return write_number(w, code, env.a.dtype) end
+    local inputs, dtype = write_arguments(w, code, env, result)
+    if code[1]:find "^%l" then return apply(w, code[1], inputs, result, output) end
+    local names, operator = {}, special[code[1]] or { code[1] }
+    for k, value in ipairs(inputs) do names[k] = value.name end
+    if casts[code[1]] then
+        dtype = casts[code[1]](dtype, result)
+        operator = { "Cast", { to = message.CODES[dtype] } }
+    end
+    return { name = w:node(operator[1], names, operator[2], output), dtype = is_test[code[1]] and "bool" or dtype }
+end
+
+--- Writes a formula for these values. result: the dtype of casts; nil: that of the first value. Returns the value.
+local function write_formula(w, source, values, result, output)
+    local env = {}
+    for k, value in ipairs(values) do env[OPERANDS[k]] = value end
+    for _, step in ipairs(steps_of(source)) do
+        local value = write(w, step[2], env, result or values[1].dtype, not step[1] and output or nil)
+        if not step[1] then return value end
+        env[step[1]] = value
+    end
+end
+
+--- Writes the formula of an op.
+function apply(w, op, values, result, output)
+    return write_formula(w, formula(op, values[1].dtype), values, result, output)
 end
 
 local function row_of(op)
     return function(w, line, output)
-        local inputs = {}
-        for k = 1, #line.operands do inputs[k] = w:operand(line, k) end
-        local dtype = w:dtype(line, 1)
+        local values = {}
+        for k = 1, #line.operands do values[k] = { name = w:operand(line, k), dtype = w:dtype(line, k) } end
+        local dtype = values[1].dtype
         if not formula(op, dtype) then wrong("its op '%s' of %s has no counterpart in the format", op, dtype) end
         if op == "divide" and not dtype:find "^b?f" then
             wrong("'%s' divides integers in another way than the format", line.text)
         end
-        local result = op == "astype" and line.dtype or dtype
-        apply(w, op, inputs, { a = dtype, result = result }, output)
+        apply(w, op, values, op == "astype" and line.dtype or dtype, output)
     end
 end
 
 for _, list in ipairs { all, bools, integers, unsigned } do
     for op in pairs(list) do rows[op] = row_of(op) end
 end
-for _, op in ipairs { "apart", "divisor" } do rows[op] = nil end
+for op in ("apart divisor inside ones near far before not_behind uniform normal exponential gumbel below span "
+           .. "whole_span unit_f32 unit_f64"):gmatch "%S+" do rows[op] = nil end
 
-return rows
+return { rows = rows, apply = apply, write = write_formula }

@@ -1,9 +1,10 @@
---- save_places.lua: ops that read and write at indices, sort and scan, as operators of ONNX (save.lua).
+--- save_places.lua: ops that read and write at indices, search, sort and scan, as operators of ONNX (save.lua).
 --
 -- Scatters leave places out of range out, as their ops do, and boxes out of range are moved inside. np.take clips;
 -- Gather does not, so indices out of range are errors elsewhere.
 local core = require "neap.core"
 local message = require "neap.onnx.message"
+local elements = require "neap.onnx.save_elements"
 local proto = require "neap.onnx.proto"
 
 local np, wrong, CODES = core.np, proto.wrong, message.CODES
@@ -49,6 +50,47 @@ end
 
 for op in pairs(COMBINES) do rows[op] = put end
 
+--- How often each of so many integers from 0 up is there: ones, added at places; others behind the last place.
+function rows.counts(w, line, output)
+    local axis, bins, wide = tonumber(line.attrs.axis), tonumber(line.attrs.bins), { unpack(line.shape) }
+    local at = w:node("Cast", { w:operand(line, 1) }, { to = CODES.i64 })
+    local inside = w:node("And", { w:node("GreaterOrEqual", { at, w:number(0, "i64") }),
+                                   w:node("Less", { at, w:number(bins, "i64") }) })
+    at = w:node("Where", { inside, at, w:number(bins, "i64") })
+    wide[axis + 1] = bins + 1
+    local zeros = w:node("Expand", { w:number(0, "i32"), w:integers(unpack(wide)) })
+    local ones = w:node("Expand", { w:number(1, "i32"), w:integers(unpack(w:shape(line, 1))) })
+    local y = w:node("ScatterElements", { zeros, at, ones }, { axis = axis, reduction = "add" })
+    w:node("Slice", { y, w:integers(0), w:integers(bins), w:integers(axis) }, nil, output)
+end
+
+--- Places in sorted lines, by halving: each step goes on by a power of two where the value in front stands before the
+-- value to place. Lines lie behind each other.
+function rows.searchsorted(w, line, output)
+    local shape, dtype, lines, count = w:shape(line, 1), w:dtype(line, 1), {}, 1
+    local n = shape[#shape]
+    for k = 1, #line.shape do
+        lines[k] = k < #shape and shape[k] or 1
+        count = count * lines[k]
+    end
+    if n == 0 or count == 0 then
+        return w:node("Expand", { w:number(0, "i32"), w:integers(unpack(line.shape)) }, nil, output)
+    end
+    local values = { name = w:operand(line, 2, dtype), dtype = dtype }
+    local flat = w:reshaped(w:operand(line, 1), { -1 })
+    local first = w:constant(np.reshape(np.arange(count, { dtype = "i32" }) * n - 1, lines))
+    local place, step = w:number(0, "i32"), 2 ^ math.floor(math.log(n) / math.log(2) + 1e-9)
+    while step >= 1 do
+        local next_one = w:node("Add", { place, w:number(step, "i32") })
+        local at = w:node("Add", { w:node("Min", { next_one, w:number(n, "i32") }), first })
+        local value = { name = w:node("Gather", { flat, at }, { axis = 0 }), dtype = dtype }
+        local goes_on = elements.apply(w, line.attrs.right == "1" and "not_behind" or "before", { value, values }).name
+        goes_on = w:node("And", { goes_on, w:node("LessOrEqual", { next_one, w:number(n, "i32") }) })
+        place = w:node("Where", { goes_on, next_one, place }, nil, step == 1 and output or nil)
+        step = step / 2
+    end
+end
+
 -- ---- Boxes ----------------------------------------------------------------------------------------------------------
 
 --- Where a box of `sizes` begins in an array of `shape`: moved inside.
@@ -90,8 +132,10 @@ end
 
 --- Values and indices (i64) of the k first ones in order along an axis; equal elements in their order.
 local function top(w, line, k, descending)
-    local x = w:operand(line, 1)
-    if w:dtype(line, 1) == "bool" then x = w:node("Cast", { x }, { to = CODES.i32 }) end
+    local x, dtype = w:operand(line, 1), w:dtype(line, 1)
+    if dtype == "bool" or dtype:find "^[iu]%d" and dtype ~= "u64" then -- runtimes sort i64
+        x = w:node("Cast", { x }, { to = CODES.i64 })
+    end
     return w:node("TopK", { x, w:integers(k) },
                   { axis = tonumber(line.attrs.axis), largest = descending and 1 or 0, sorted = 1 }, { false, false })
 end

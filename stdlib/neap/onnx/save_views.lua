@@ -1,8 +1,9 @@
 --- save_views.lua: ops that move elements, reductions, windows and convolutions as operators of ONNX (save.lua).
 local core = require "neap.core"
 local message = require "neap.onnx.message"
+local proto = require "neap.onnx.proto"
 
-local np, CODES, numbers = core.np, message.CODES, require("neap.onnx.listing").numbers
+local np, CODES, numbers, wrong = core.np, message.CODES, require("neap.onnx.listing").numbers, proto.wrong
 local rows = {}
 
 -- ---- Moves ----------------------------------------------------------------------------------------------------------
@@ -162,28 +163,107 @@ function rows.windows(w, line, output)
     w:node("Transpose", { every }, { perm = perm }, output)
 end
 
---- The attributes of a convolution stand in the text as stride, low, high and dilation of the first axis; the last has
--- those of the other axes behind.
-local function conv_attributes(a, count)
-    local every = { tonumber(a.stride), tonumber(a.low), tonumber(a.high), unpack(numbers(a.dilation)) }
-    local o = { group = tonumber(a.groups), strides = {}, pads = {}, dilations = {} }
-    for k = 1, count do
-        local at = 4 * k - 3
-        o.strides[k], o.pads[k], o.pads[k + count] = every[at], every[at + 1], every[at + 2]
-        o.dilations[k] = every[at + 3]
+--- The attributes of a convolution of `count` axes. In the text each of the first axis has a name; behind the last
+-- name, `tail`, stand all attributes of the other axes. Returns a list for each name; groups is a number.
+local function conv_attributes(a, count, tail)
+    local names, every, lists = { "stride", "low", "high", "dilation", tail }, {}, { groups = tonumber(a.groups) }
+    for k, name in ipairs(names) do
+        if k < #names then every[k] = tonumber(a[name]) end
     end
-    return o
+    for _, value in ipairs(numbers(a[names[#names]])) do every[#every + 1] = value end
+    for k, name in ipairs(names) do
+        lists[name] = {}
+        for axis = 1, count do lists[name][axis] = every[(axis - 1) * #names + k] end
+    end
+    return lists
+end
+
+local function pads_of(low, high)
+    local pads = { unpack(low) }
+    for _, n in ipairs(high) do pads[#pads + 1] = n end
+    return pads
+end
+
+--- Images (batch, in…, channels) with the channels in front, and back; a kernel (kernel…, channels, features) as
+-- (features, channels, kernel…).
+local function to_front(w, x, count)
+    local perm = { 0, count + 1 }
+    for k = 1, count do perm[k + 2] = k end
+    return w:node("Transpose", { x }, { perm = perm })
+end
+
+local function to_back(w, x, count, output)
+    local perm = { 0 }
+    for k = 1, count do perm[k + 1] = k + 1 end
+    perm[count + 2] = 1
+    return w:node("Transpose", { x }, { perm = perm }, output)
+end
+
+local function turned(w, kernel, count)
+    local perm = { count + 1, count }
+    for k = 1, count do perm[k + 2] = k - 1 end
+    return w:node("Transpose", { kernel }, { perm = perm })
 end
 
 function rows.conv(w, line, output)
     local count = #line.shape - 2
-    local before, kernel, behind = { 0, count + 1 }, { count + 1, count }, { 0 }
-    for k = 1, count do before[k + 2], kernel[k + 2], behind[k + 1] = k, k - 1, k + 1 end
-    behind[count + 2] = 1
-    local x = w:node("Transpose", { w:operand(line, 1) }, { perm = before })
-    local k = w:node("Transpose", { w:operand(line, 2) }, { perm = kernel })
-    local y = w:node("Conv", { x, k }, conv_attributes(line.attrs, count))
+    local a = conv_attributes(line.attrs, count)
+    local x, k = to_front(w, w:operand(line, 1), count), turned(w, w:operand(line, 2), count)
+    local y = w:node("Conv", { x, k }, { group = a.groups, strides = a.stride, pads = pads_of(a.low, a.high),
+                                         dilations = a.dilation })
+    to_back(w, y, count, output)
+end
+
+function rows.conv_input(w, line, output)
+    local count, shape, kernel = #line.shape - 2, w:shape(line, 1), w:shape(line, 2)
+    local a, more = conv_attributes(line.attrs, count, "extent"), {}
+    for k = 1, count do
+        local reach = a.stride[k] * (shape[k + 1] - 1) + (kernel[k] - 1) * a.dilation[k] + 1
+        more[k] = a.extent[k] - reach + a.low[k] + a.high[k]
+    end
+    local y, k = to_front(w, w:operand(line, 1), count), turned(w, w:operand(line, 2), count)
+    local x = w:node("ConvTranspose", { y, k }, { group = a.groups, strides = a.stride, dilations = a.dilation,
+                                                  pads = pads_of(a.low, a.high), output_padding = more })
+    to_back(w, x, count, output)
+end
+
+--- A convolution with batch and channels swapped, and with stride and dilation swapped.
+function rows.conv_kernel(w, line, output)
+    local count, shape, of_ct = #line.shape - 2, w:shape(line, 1), w:shape(line, 2)
+    local a, batch, channels = conv_attributes(line.attrs, count, "extent"), shape[1], shape[#shape]
+    local split, perm, front = { unpack(shape) }, { count + 2, count + 1, 0 }, { channels / a.groups, a.groups * batch }
+    split[#shape], split[#shape + 1] = a.groups, channels / a.groups
+    local pads = {}
+    for k = 1, 2 * count + 4 do pads[k] = 0 end
+    for k = 1, count do
+        perm[k + 3], front[k + 2] = k, shape[k + 1]
+        local reach = (a.extent[k] - 1) * a.dilation[k] + a.stride[k] * (of_ct[k + 1] - 1) + 1
+        pads[k + 2], pads[count + k + 4] = a.low[k], reach - shape[k + 1] - a.low[k]
+    end
+    local x = w:reshaped(w:operand(line, 1), split)
+    x = w:reshaped(w:node("Transpose", { x }, { perm = perm }), front)
+    x = w:node("Pad", { x, w:integers(unpack(pads)), w:number(0, line.dtype) })
+    local last = { count + 1, 0 }
+    for k = 1, count do last[k + 2] = k end
+    local ct = w:node("Transpose", { w:operand(line, 2) }, { perm = last })
+    local y = w:node("Conv", { x, ct }, { group = a.groups, strides = a.dilation, dilations = a.stride })
+    local behind = {}
+    for k = 1, count do behind[k] = k + 1 end
+    behind[count + 1], behind[count + 2] = 0, 1
     w:node("Transpose", { y }, { perm = behind }, output)
+end
+
+--- A convolution of each line with taps of its own: of lines as channels.
+function rows.slide(w, line, output)
+    local shape, taps, before, size = w:shape(line, 1), w:shape(line, 2), tonumber(line.attrs.before), 1
+    local n, k = shape[#shape], taps[#taps]
+    for axis = 1, #shape - 1 do size = size * shape[axis] end
+    if not line.dtype:find "^b?f" then wrong("'%s' is of integers, which no convolution takes", line.text) end
+    local high = tonumber(line.attrs.size) + k - 1 - before - n
+    local x = w:node("Pad", { w:reshaped(w:operand(line, 1), { 1, size, n }), w:integers(0, 0, before, 0, 0, high),
+                              w:number(0, line.dtype) })
+    local y = w:node("Conv", { x, w:reshaped(w:operand(line, 2), { size, 1, k }) }, { group = size })
+    w:reshaped(y, line.shape, output)
 end
 
 return rows
