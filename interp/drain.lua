@@ -74,9 +74,15 @@ local function cancel()
     wait(poll_effects, stopping())
 end
 
+--- Ends the bars of np.progress whose loops were left. What cannot be shown of them any more is not.
+function drain.end_bars()
+    if core.leave_bars then pcall(core.leave_bars) end
+end
+
 --- Waits until all effects have happened and their text is written, as told above. `presses`: of Ctrl-C so far, which
 -- have been cleared. `prompt`: the session goes on. Returns whether all of it came out.
 function drain.finish(presses, prompt)
+    drain.end_bars()
     if presses == 0 then
         if wait(poll_effects) then return true end
         system.clear_interrupt()
@@ -109,7 +115,8 @@ function drain.abandon()
     if C.neap_abandon(core.ctx) == OK then forget() end
 end
 
-for _, f in ipairs { watch_progress, wait, forget, cancel, drain.finish, drain.press, drain.abandon } do
+for _, f in ipairs { watch_progress, wait, forget, cancel, drain.end_bars, drain.finish, drain.press,
+                     drain.abandon } do
     jit.off(f, true)
 end
 

@@ -156,6 +156,7 @@ local function run_cell(request, content, loop)
         channels.flush()
     else
         reply = messages.error_parts(text, interrupted)
+        drain.end_bars()
         show_rest(false)
         channels.flush()
         if not silent then
@@ -219,7 +220,7 @@ function execute.install(handlers, loop)
     jit.off(handlers.execute_request)
     repl.present = present
     questions.tell = tell
-    core.display = { show = show_display, clear = clear_output }
+    core.display = { show = show_display, clear = clear_output, bars = true } -- bars: of np.progress, too
     core.show_figure, core.update_figure = show_figure, update_figure
     input.install()
     collect_children()

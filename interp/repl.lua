@@ -301,6 +301,7 @@ local function run_command(text, session)
         run_code(text, session)
         repl.texts[#repl.texts + 1] = text
     end
+    if core.leave_bars then core.leave_bars() end -- of np.progress
     if repl.after then repl.after(text, session) end
 end
 

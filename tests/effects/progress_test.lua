@@ -1,8 +1,9 @@
 --- progress_test.lua: np.progress: what loops go through, lines where there is no terminal, bars at a terminal with
--- what is printed above them, nested loops, loops that are left.
+-- what is printed above them, nested loops, loops that are left, at the prompt too. In notebooks: tests/notebook/kernel.py.
 local np = require "neap"
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
+local prompts = require "tests.lib.prompts"
 local screens = require "tests.lib.screen"
 
 local function run(code)
@@ -87,6 +88,19 @@ check.test("loops that are left", function()
         for i in np.progress(2, {desc="third"}) do io.write("a") io.write("b\n") end
         print "end"]]
     check.ok(text:find "first:  40%%.*second:   0%%.*ab\nab\nthird: 100%%[^\n]*\nend", text)
+end)
+
+check.test("a command at the prompt that leaves a loop ends its bar", function()
+    local terminal = prompts.start({}, { TERM = "xterm" })
+    terminal:expect "> "
+    for _, how in ipairs { "break", "error 'x'" } do
+        prompts.command(terminal, ("for i in np.progress(5, {desc='left'}) do if i == 3 then %s end end"):format(how))
+        for _, command in ipairs { "print(1)", "2 + 2" } do
+            check.ok(not prompts.command(terminal, command):find("left", 1, true), how .. ": " .. command)
+        end
+    end
+    terminal:send "\4"
+    check.equal(terminal:finish(), 0)
 end)
 
 process.cleanup()

@@ -426,6 +426,49 @@ class Values(WithKernel):
             self.assertEqual(self.reply_to(self.send("1"))["content"]["status"], "ok")
 
 
+class Bars(WithKernel):
+    """np.progress: one display for a loop, which changes."""
+
+    def bars(self, code):
+        """The texts that the displays of a cell have had, by display_id, and what the cell has printed."""
+        cell, found = self.run_cell(code), {}
+        for message in cell.messages:
+            if message["msg_type"] in ("display_data", "update_display_data"):
+                content = message["content"]
+                known = content["transient"]["display_id"]
+                self.assertEqual(known in found, message["msg_type"] == "update_display_data")
+                found.setdefault(known, []).append(content["data"]["text/plain"])
+        return list(found.values()), cell
+
+    def test_loop(self):
+        found, cell = self.bars("for i in np.progress(4, {mininterval=0}) do print(i) end print('end')")
+        self.assertEqual([re.match(r" *\d+%\|", text)[0].strip() for text in found[0]],
+                         ["0%|", "25%|", "50%|", "75%|", "100%|", "100%|"])
+        self.assertEqual((len(found), cell.text(), cell.text("stderr")), (1, "1\n2\n3\n4\nend\n", ""))
+
+    def test_nested_loops_with_arrays(self):
+        found, _ = self.bars("for i in np.progress(2, {desc='outer'}) do "
+                             "local bar = np.progress(2, {desc='inner', mininterval=0}) "
+                             "for j in bar do bar:set_postfix{loss=np.array(i + j) * 2, on=np.array{true}} end end")
+        self.assertEqual(len(found), 1)
+        self.assertTrue(any(re.fullmatch(r"outer: +50%.*\ninner: +50%.*, loss=6, on=1\]", text) for text in found[0]))
+        self.assertRegex(found[0][-1], r"^outer: 100%[^\n]*$")
+
+    def test_loops_that_are_left(self):
+        """The bar of one stays as it was, and is nothing to later cells."""
+        for how in ("break", "error 'x'"):
+            found, _ = self.bars(f"for i in np.progress(5) do if i == 3 then {how} end end")
+            self.assertRegex(found[0][-1], r"^ 40%.*\| 2/5 ")
+            found, cell = self.bars("print(1)")
+            self.assertEqual((found, cell.text("stderr")), ([], ""))
+
+    def test_bar_of_an_earlier_cell(self):
+        """One that is closed in a later cell is shown there."""
+        self.bars("bar = np.progress(10) bar:update(4)")
+        found, _ = self.bars("bar:close()")
+        self.assertRegex(found[0][-1], r"^ 40%.*\| 4/10 ")
+
+
 class TestNames(WithKernel):
     """No name of the user's reaches the kernel: tests/lib/ruin.lua gives them wrong values."""
 

@@ -1,12 +1,13 @@
 --- progress.lua: np.progress: bars that tell how far loops are, as tqdm's.
 --
 -- At a terminal the bars of nested loops stand in the last lines, the outer one first; what the program prints
--- meanwhile appears above them: output.lua calls `lift` before it and `lower` behind. Elsewhere a bar is a line every
--- few seconds. All goes through the stream of print, to stderr, so it is in order with prints and waits for nothing:
--- arrays behind the bar are shown when they have values.
+-- meanwhile appears above them: output.lua calls `lift` before it and `lower` behind. In a notebook they are the text
+-- of one display, which stands where the outer one began, and changes. Elsewhere a bar is a line every few seconds. All
+-- is an effect of the kind of print, to stderr, so it is in order with prints and waits for nothing: arrays behind the
+-- bar are shown when they have values.
 --
--- A loop that was left by break or an error never tells its bar. So a bar ends, too, when one around it goes on, and
--- when a new one begins and no loop on the stack goes through the old one.
+-- A loop that was left by break or an error never tells its bar. So a bar ends, too, when one around it goes on, when a
+-- new one begins and no loop on the stack goes through the old one, and with the command or the script (`leave`).
 local core = require "neap.core"
 local output = require "neap.effects.output"
 local console = require "neap.effects.console"
@@ -14,7 +15,7 @@ local console = require "neap.effects.console"
 local np, C = core.np, core.C
 local bad_argument = core.bad_argument
 
-local FAST, SLOW = 0.1, 10 -- seconds between drawings: at a terminal, and of lines
+local FAST, SLOW = 0.1, 10 -- seconds between drawings: at a terminal and in a notebook, and of lines
 local WIDTH, LEAST_BAR = 80, 4
 local PARTS = { "▏", "▎", "▍", "▌", "▋", "▊", "▉" } -- of a character, by eighths
 
@@ -147,6 +148,58 @@ local function watch()
     if #bars == 0 then is_midline = false end
 end
 
+-- ---- A notebook -----------------------------------------------------------------------------------------------------
+
+-- The display of the bars that run: its id, whether it is there, and the pieces of bars that have ended and stay.
+local board
+local last_board = 0
+
+--- The text of an array of one element under a conversion.
+local function value_text(conversion, x)
+    local value = x:item()
+    if type(value) == "boolean" then value = value and 1 or 0 end
+    local number = tonumber(value)
+    return number and conversion:format(number) or tostring(x)
+end
+
+local function open_board()
+    if board then return end
+    last_board = last_board + 1
+    board = { id = ("neap-progress-%d"):format(last_board), left = {} }
+end
+
+--- Shows the text of all bars, when the arrays in it have values.
+local function draw_board()
+    open_board()
+    local list, arrays = {}, {}
+    local function add(pieces)
+        if list[1] then list[#list + 1] = "\n" end
+        for _, piece in ipairs(pieces) do
+            list[#list + 1] = piece
+            if type(piece) == "table" then arrays[#arrays + 1] = piece[1] end
+        end
+    end
+    for _, pieces in ipairs(board.left) do add(pieces) end
+    for _, bar in ipairs(bars) do
+        add(pieces_of(bar, WIDTH))
+        bar.drawn_at = console.now()
+    end
+    local how = { display_id = board.id, update = board.is_shown }
+    board.is_shown = true
+    np.callback(function(...)
+        local texts, taken = {}, 0
+        for k, piece in ipairs(list) do
+            texts[k] = piece
+            if type(piece) == "table" then
+                taken = taken + 1
+                texts[k] = value_text(piece[2], (select(taken, ...)))
+            end
+        end
+        core.display.show({ ["text/plain"] = table.concat(texts) }, how)
+    end, { kind = "print", name = "np.progress" })(unpack(arrays))
+    if core.frame().depth == 0 and not core.recording() then core.run_callbacks() end -- what a loop may never wait for
+end
+
 -- ---- Bars -----------------------------------------------------------------------------------------------------------
 
 local function place_of(bar)
@@ -155,9 +208,10 @@ local function place_of(bar)
     end
 end
 
---- Shows how far a bar is: at a terminal with all others.
+--- Shows how far a bar is: at a terminal and in a notebook with all others.
 local function show(bar)
     if bar.terminal then return redraw() end
+    if bar.displayed then return draw_board() end
     local list = pieces_of(bar, WIDTH)
     list[#list + 1] = "\n"
     bar.drawn_at = console.now()
@@ -182,6 +236,12 @@ local function finish(bar)
         busy = true
         if #list > 0 then emit(list) end
         busy = false
+    elseif bar.displayed then
+        bars[place] = nil
+        open_board()
+        if bar.leave then board.left[#board.left + 1] = pieces_of(bar, WIDTH) end
+        draw_board()
+        if #bars == 0 then board = nil end
     else
         if bar.leave then show(bar) end
         bars[place] = nil
@@ -213,15 +273,24 @@ local function drop_left()
     end
 end
 
+--- Behind a command, a cell or a script: ends the bars of its loops. Those of later ones stand in another display.
+local function leave()
+    drop_left()
+    board = nil
+end
+
 local function begin(bar)
     drop_left()
-    bar.start, bar.terminal = console.now(), console.is_terminal(2) and os.getenv "TERM" ~= "dumb"
-    bar.drawn_at = bar.terminal and -math.huge or bar.start
+    core.leave_bars = leave
+    bar.start, bar.displayed = console.now(), core.display ~= nil and core.display.bars == true
+    bar.terminal = not bar.displayed and console.is_terminal(2) and os.getenv "TERM" ~= "dumb"
+    local is_drawn = bar.terminal or bar.displayed
+    bar.drawn_at = is_drawn and -math.huge or bar.start
     if bar.leave == nil then bar.leave = #bars == 0 end
-    if bar.interval == nil then bar.interval = bar.terminal and FAST or SLOW end
+    if bar.interval == nil then bar.interval = is_drawn and FAST or SLOW end
     bars[#bars + 1] = bar
     watch()
-    if bar.terminal then show(bar) end
+    if is_drawn then show(bar) end
 end
 
 --- n more steps are done, 1 without it.
@@ -344,18 +413,18 @@ end
 -- iterator: goes through what a loop goes through, and tells on stderr how far it is, how fast, and how long it will
 -- take, as Python's tqdm. iter is a count n (1 … n), a list (as ipairs), an array (0, x[0]; 1, x[1]; …), or an iterator
 -- with its state and control, as ipairs(t), pairs(t) and io.lines() give it; options may stand behind any of them. At a
--- terminal that is a bar below what the program prints, one below the other for nested loops; elsewhere a line every
--- ten seconds and at the end.
+-- terminal that is a bar below what the program prints, one below the other for nested loops; in a notebook it stands
+-- where the loop begins, above what the cell prints; elsewhere it is a line every ten seconds and at the end.
 --
 -- The iterator is a bar, too: bar:set_postfix{loss=l} shows values behind it (arrays, when they have been computed:
 -- nothing waits), bar:set_description(text), bar:update(n) for steps that a loop does not make, bar:close(). A bar ends
--- with its loop; one that is left by break ends with the loop around it.
+-- with its loop; one that is left by break or an error ends with the loop around it, or with the command.
 --- desc: a text before the bar
 --- total: how many steps there are, where iter does not tell
 --- unit: what a step is called
 --- leave: whether the bar stays when it is at its end; without it, that of an outermost loop does
 --- disable: true: show nothing
---- mininterval: seconds between drawings, at least; 0.1 at a terminal, else 10
+--- mininterval: seconds between drawings, at least; 0.1 at a terminal and in a notebook, else 10
 --- > sum = 0
 --- > for i in np.progress(10, {disable=true}) do sum = sum + i end
 --- > sum
@@ -388,5 +457,8 @@ end
 for _, f in pairs(Bar) do
     if type(f) == "function" then jit.off(f) end
 end
-for _, f in ipairs { emit, redraw, lift, lower, finish, is_looping, drop_left, begin, np.progress } do jit.off(f) end
+for _, f in ipairs { emit, redraw, lift, lower, draw_board, finish, is_looping, drop_left, leave, begin,
+                     np.progress } do
+    jit.off(f, true)
+end
 core.refuse_dots(Bar, "progress", "bar")
