@@ -145,7 +145,8 @@ local function option_arguments(signatures, is_method)
     return places
 end
 
---- The options of the function that the brace at token `open` is an argument of; nil where it has none there.
+--- The options of the function that the brace at token `open` is an argument of; nil where it has none there. Options
+-- may stand before their place, where arguments are left out; then `true` is given too: it may be such an argument.
 local function options_at(text, open, session)
     local list, callee, number = text.list, open - 1, 1
     local before = list[callee]
@@ -167,27 +168,11 @@ local function options_at(text, open, session)
         if is_method then return nil end
         return select(2, variable(session, head))
     end)
-    if not options or not option_arguments(signatures, is_method)[number] then return nil end
-    return options
-end
-
-local function options_place(text, last, session)
-    local list = text.list
-    local open = text:enclosing(last)
-    if not open or list[open].text ~= "{" or not list[last].text:find "^[{,;]$" then return nil end
-    local options = options_at(text, open, session)
-    if not options or #options == 0 then return nil end
-    local said, texts = {}, {}
-    for k = open + 1, last do
-        if list[k].kind == "name" and list[k + 1].text == "=" then said[list[k].word] = true end
+    local places = options and option_arguments(signatures, is_method) or {}
+    if places[number] then return options end
+    for place in pairs(places) do
+        if number > 1 and number < place then return options, true end
     end
-    for _, option in ipairs(options) do texts[option.name] = not said[option.name] and (option.text or "") or nil end
-    return {
-        each = function(offer)
-            for name in pairs(texts) do offer(name .. "=") end
-        end,
-        note = function(name) return (texts[name:sub(1, -2)]:gsub("%s+", " ")) end,
-    }
 end
 
 local function names_place(text, session)
@@ -201,6 +186,31 @@ local function names_place(text, session)
             if text.block[name] then return nil end
             local _, value = variable(session, name)
             return value_note(value)
+        end,
+    }
+end
+
+local function options_place(text, last, session)
+    local list = text.list
+    local open = text:enclosing(last)
+    if not open or list[open].text ~= "{" or not list[last].text:find "^[{,;]$" then return nil end
+    local options, is_early = options_at(text, open, session)
+    if not options or #options == 0 then return nil end
+    local said, texts = {}, {}
+    for k = open + 1, last do
+        if list[k].kind == "name" and list[k + 1].text == "=" then said[list[k].word] = true end
+    end
+    for _, option in ipairs(options) do texts[option.name] = not said[option.name] and (option.text or "") or nil end
+    local others = is_early and names_place(text, session)
+    return {
+        each = function(offer)
+            for name in pairs(texts) do offer(name .. "=") end
+            if others then others.each(offer) end
+        end,
+        note = function(name)
+            local said_of = texts[name:sub(1, -2)]
+            if said_of then return (said_of:gsub("%s+", " ")) end
+            return others and others.note and others.note(name) or nil
         end,
     }
 end

@@ -105,6 +105,8 @@ check.test("options where a function takes them", function()
             "np.std(arr, {keepdims=", "np.std(arr, {where=")
     becomes("arr:sum{axis=0, k", "arr:sum{axis=0, keepdims=")
     becomes "arr:sum{axis=0, a" -- which is given already
+    becomes("np.plot.line(arr, {mark", "np.plot.line(arr, {marker=", "np.plot.line(arr, {markersize=")
+    becomes("np.plot.line(arr, arr, {ar", "np.plot.line(arr, arr, {arg", "np.plot.line(arr, arr, {arr")
     becomes("np.jit(f, {don", "np.jit(f, {donate=")
     becomes("np.ones{2}:sum{\n  keep", "np.ones{2}:sum{\n  keepdims=")
     becomes "np.zeros{dty"

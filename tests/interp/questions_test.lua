@@ -56,7 +56,7 @@ end)
 
 check.test("a variable of the user comes before the library's function of its name", function()
     local list = answers("mean, t, sum, split = 5, {x = 1}, 'text', true", "?mean", "?t", "?sum", "?split", "?t.x",
-                         "?np.mean", "?median", "local mean = 6", "?mean")
+                         "?np.mean", "?median", "local mean = 6", "?mean", "t = np.table{age = {1, 2}}", "?t.age")
     has(list[2], "mean: the number 5")
     has(list[3], "t: a table")
     has(list[4], 'sum: the string "text"')
@@ -65,6 +65,7 @@ check.test("a variable of the user comes before the library's function of its na
     has(list[7], "np.mean(x, ")
     has(list[8], "np.median(x")
     has(list[10], "mean: the number 6")
+    has(list[12], "t.age: an array, i64[2]")
     check.equal(#answers("x = {1}", "?x...")[2] > 0, true)
 end)
 

@@ -69,6 +69,14 @@ end
 
 -- ---- From a text or a value to what is meant ------------------------------------------------------------------------
 
+--- A column of an np.table; nil: the value has none of this name.
+local function column_of(value, name)
+    local meta = type(value) == "userdata" and debug.getmetatable(value)
+    local members = type(meta) == "table" and rawget(meta, "__members")
+    local column = members and rawget((members(value)), name)
+    return (is_array(column) or type(column) == "userdata") and column or nil
+end
+
 --- The value at a path such as "linalg.svd" in a value, without loading or calling anything.
 local function value_at(value, path)
     for name in path:gmatch "[^%.:]+" do
@@ -80,7 +88,8 @@ local function value_at(value, path)
             local index = type(meta) == "table" and rawget(meta, "__index")
             value = found == nil and type(index) == "table" and index[name] or found
         else
-            return nil
+            value = column_of(value, name)
+            if value == nil then return nil end
         end
     end
     return value
