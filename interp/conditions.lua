@@ -16,6 +16,7 @@
 -- before it is tested; and, of several calls of one name on one line, those of which some are tested and some are not.
 local core = require "neap.core"
 local shared = require("neap.core.globals").shared
+local source = require "neap.core.source"
 local util = require "jit.util"
 local tests_of = require "neap.interp.tests_of"
 
@@ -95,6 +96,15 @@ local function watch(holder, key, name)
     rawset(holder, key, watcher)
 end
 
+--- The variable whose method of this name the user's line calls by a dot; "x" where none is.
+local function receiver_of(name)
+    local line, level = source.current()
+    for receiver in (line or ""):gmatch("%f[%w_%.:]([%a_][%w_]*)%.%s*" .. name .. "%s*%(") do
+        if is_array(source.variable(receiver, level)) then return receiver end
+    end
+    return "x"
+end
+
 local dotted = {} -- names of methods
 
 --- Replaces a method by one that does not take a number for its array, as it would be in x.sum(0).
@@ -104,7 +114,8 @@ local function watch_dot(name)
     dotted[name] = true
     local function watcher(x, ...)
         if type(x) == "number" then
-            fail("x.%s(…) is not given x; methods take a colon: x:%s(…)", name, name)
+            local receiver = receiver_of(name)
+            fail("%s.%s(…) is not given %s; methods take a colon: %s:%s(…)", receiver, name, receiver, receiver, name)
         end
         return f(x, ...)
     end

@@ -5,6 +5,7 @@
 -- stands. A hint is a text with %s, or with %1, %2, …, of the captures. mistakes.lua takes the first rule that fits;
 -- a function that returns nil does not fit. What a hint says to write must run: tests/interp/remedies_test.lua.
 local core = require "neap.core"
+local hints = require "neap.core.hints"
 local aliases = require "neap.core.aliases"
 local magics = require "neap.interp.magics"
 
@@ -20,19 +21,67 @@ local function trim(text) return text:match "^%s*(.-)[%s;]*$" end
 
 -- ---- Makers of hints ------------------------------------------------------------------------------------------------
 
+-- What an index may stand behind: a variable or a field, a call.
+local INDEXED = { "([%a_][%w_%.]*)%s*(%b[])", "([%a_][%w_%.:]*%b())%s*(%b[])", "([%a_][%w_%.:]*%b{})%s*(%b[])" }
+
 --- The text of an index in brackets, as an index in text form or in a table.
 local function index_hint(code, separator)
-    for name, brackets in code:gmatch "([%a_][%w_%.]*)%s*(%b[])" do
-        local inside = brackets:sub(2, -2)
-        if inside:find(separator, 1, true) and not inside:find "[%[%]\"]" then
-            inside = inside:gsub("%f[%w_]end%f[^%w_]", "") -- of MATLAB and Julia
-            return name, trim(inside)
+    for _, pattern in ipairs(INDEXED) do
+        for name, brackets in code:gmatch(pattern) do
+            local inside = brackets:sub(2, -2)
+            if inside:find(separator, 1, true) and not inside:find "[%[%]\"]" then
+                inside = inside:gsub("%f[%w_]end%f[^%w_]", "") -- of MATLAB and Julia
+                return name, trim(inside)
+            end
         end
     end
     return "x", separator == ":" and "1:2" or "1, 2"
 end
 
-local function slice_hint(_, code) return ('slices are text: %s"%s"'):format(index_hint(code, ":")) end
+--- The value of a variable that a text at the prompt may mean, without running anything.
+local function value_of(name)
+    local prompt = package.loaded["neap.interp.repl"]
+    local is_local, value = prompt and prompt.main.scope:get(name)
+    if is_local then return value end
+    return rawget(_G, name)
+end
+
+local function slice_hint(_, code)
+    local name, inside = index_hint(code, ":")
+    return hints.part_of_list(name, value_of(name), inside) or ('slices are text: %s"%s"'):format(name, inside)
+end
+
+--- Whether the text of an index has to stay a text, x"1:3", and what it is in the braces or quotes of x:at.
+local function place_text(inside)
+    inside = trim(inside)
+    if inside:find ":" or inside:find("...", 1, true) then return ('"%s"'):format(inside) end
+    return ("{%s}"):format(inside)
+end
+
+--- x[1:3] = 0, m[0, 1] = 5
+local function changed_part(name, brackets, value)
+    local inside = brackets:sub(2, -2)
+    if inside:find "[%[%]{}%(%)\"']" or not (inside:find "[:,]" or inside:find("...", 1, true)) then return nil end
+    return ("arrays never change; a changed copy is %s = %s:at%s:set(%s)"):format(name, name, place_text(inside), value)
+end
+
+--- for x in data: … of Python.
+local function loop_hint(names, what)
+    if what:find "^range%s*%(" or what:find "^%-?%d" then return nil end
+    local head = "Lua writes for %s in %s(%s) do … end"
+    local two = names:find(",", 1, true) and names
+    local receiver, method = what:match "^([%w_%.]+)%.(%a+)%(%)$"
+    if method == "items" then return head:format(names, "pairs", receiver) end
+    if method == "keys" then return head:format(names, "pairs", receiver) end
+    if method == "values" then return head:format("_, " .. names, "pairs", receiver) end
+    local counted = what:match "^enumerate%((.-)%)$"
+    if counted then return head:format(two or "k, " .. names, "ipairs", counted) end
+    local a, b = what:match "^zip%(%s*([%w_%.]+)%s*,%s*([%w_%.]+)%s*%)$"
+    if a then return ("Lua writes for k = 1, #%s do local %s = %s[k], %s[k] … end"):format(a, names, a, b) end
+    if not what:find "^[%a_][%w_%.]*$" or two then return "Lua writes for k, v in ipairs(t) do … end" end
+    return (head .. " for a list, for k = 0, #%s - 1 do local %s = %s[k] … end for an array"):format("_, " .. names,
+        "ipairs", what, what, names, what)
+end
 
 --- x:sum, x:T: what stands behind a colon is called, or is a field.
 local function uncalled(receiver, name)
@@ -77,13 +126,18 @@ end
 
 --- x[0] += 1, of which x may be an array.
 local function part_hint(x, at, operator, value)
+    local place = place_text(at)
+    local read = place:find '^"' and place or ("[%s]"):format(place)
     local how = OPERATORS[operator] and ("%s(%s)"):format(OPERATORS[operator], value)
-        or ("set(%s[{%s}] %s %s)"):format(x, at, operator, value)
-    return ("Lua has no '%s='; for an array %s = %s:at{%s}:%s"):format(operator, x, x, at, how)
+        or ("set(%s%s %s %s)"):format(x, read, operator, value)
+    return ("Lua has no '%s='; for an array %s = %s:at%s:%s"):format(operator, x, x, place, how)
 end
 
 --- m:sum(axis=0), x.sum(axis=0), print("a", end=""): an option among arguments.
-local function option_hint(name, before, option)
+local function option_hint(name, before, option, code)
+    if name == "dict" then return ("a table has names too: {%s}"):format(trim(before .. option)) end
+    local of_value = code:find("[%)%]}\"']%s*[:%.]%s*" .. name .. "%s*%(")
+    if of_value and not name:find "[%.:]" then name = "…:" .. name end -- f(x):sum(axis=0)
     if name == "print" then
         if option:find "^end" then return 'io.write("a") writes without a line end' end
         return 'print takes no options: table.concat({"a", "b"}, ", ") joins texts'
@@ -150,6 +204,8 @@ return {
     { "near '#'", "%s#%s", "comments begin with -- in Lua" },
     { "near '/'", "^%s*//", "comments begin with -- in Lua" },
     { "near '/'", "%s//%s+%a+%s+%a", "comments begin with -- in Lua" },
+    { "near '/'", "%f[%w_](%d[%w%.]*)%s+//%s+(%a[%w_]*)%s*$",
+      "comments begin with -- in Lua, and math.floor(%1 / %2) is a quotient" },
     { "near '/'", "/%*", "comments begin with --, and those of several lines are --[[ … ]]" },
     -- Statements.
     { "", "^%s*def%s+([%a_][%w_%.]*)%s*(%b())", "Lua writes function %s%s … end" },
@@ -201,6 +257,8 @@ return {
       raw = true },
     { "arguments expected near '='", "^%s*([%a_][%w_]*)%s*:%s*[%a_][%w_]*%s*=%s*(.-)%s*$",
       "Lua writes no types: %1 = %2", raw = true },
+    { "arguments expected near '<eof>'", "^%s*([%a_][%w_]*)%s*:%s+%a[%w_%.]*%s*$", "Lua writes no types: local %s" },
+    { "malformed number", "%f[%w_%.](%d+%.?%d*)[jJ]%f[^%w_]", "the imaginary unit is i: %1i" },
     { "malformed number", "%f[%w](%d+_[%d_]*%d)", function(number)
         return "Lua writes " .. number:gsub("_", "")
     end },
@@ -241,6 +299,7 @@ return {
     { "", "lambda%s+([%a_][%w_, ]*):%s*(.-)%s*$", function_hint, raw = true },
     { "", "%f[%w_]lambda%s*():%s*(.-)%s*$", function(_, body) return function_hint("", body) end, raw = true },
     -- Loops and conditions.
+    { "'do' expected", "^%s*for%s+([%a_][%w_%s,]-)%s+in%s+(.-)%s*:%s+[^%s]", loop_hint },
     { "'do' expected", "^%s*for%s+([%a_][%w_]*)%s+in%s+(%-?[%w_%.#]+)%s*:%s*([%w_%.#]+)",
       "Lua writes for %1 = %2, %3 do … end" },
     { "near ':'", "^%s*for%s+([%a_][%w_]*)%s*=%s*([^:,]-)%s*:%s*([^:]-)%s*$", "Lua writes for %s = %s, %s do … end" },
@@ -249,6 +308,7 @@ return {
     { "", "^%s*for%s+([%a_][%w_]*)%s+in%s+range%s*%(", "Lua writes for %s = 0, n - 1 do … end" },
     { "near ':'", "^%s*for%s+([%a_][%w_]*)%s*=%s*([%w_%.#]+)%s*,%s*([%w_%.#]+)%s*:",
       "Lua writes for %s = %s, %s do … end" },
+    { "expected", "^%s*for%s+([%a_][%w_%s,]-)%s+in%s+(.-)%s*:%s*$", loop_hint },
     { "near '('", "^%s*for%s*%(", "Lua writes for k = 1, n do … end" },
     { "near '='", "^%s*if%f[%W].*[^=~<>]=[^=].*%f[%w]then%f[%W]", "Lua compares with ==" },
     { "near '='", "^%s*while%f[%W].*[^=~<>]=[^=].*%f[%w]do%f[%W]", "Lua compares with ==" },
@@ -275,6 +335,12 @@ return {
     { "'<name>' expected near", "%.([/^%+%-])", "operators are by element: x %s y" },
     { "'<name>' expected near '('", "([%a_][%w_]*)%.%(", "functions are by element: np.%s(x)" },
     { "near '\\'", "([%a_][%w_]*)%s*\\%s*([%a_][%w_]*)", "np.linalg.solve(%1, %2) solves equations" },
+    { "near ','", "^%s*%(([%w_%s,]*)%)%s*=%s*%(?([^()]-)%)?%s*$", "several are assigned as in %1 = %2" },
+    { "near ','", "([%a_][%w_%.]*)%.shape%s*[=~]=%s*%(([^()]*)%)", "np.array_equal(%1.shape, {%2}) compares shapes" },
+    { "near '='", "^%s*([%a_][%w_%.]*)%s*([\"'][^\"']*[\"'])%s*=%s*([^=].-)%s*;?%s*$",
+      "arrays never change; a changed copy is %1 = %1:at%2:set(%3)", raw = true },
+    { "']' expected near", "^%s*([%a_][%w_%.]*)%s*(%b[])%s*=%s*([^=].-)%s*;?%s*$", changed_part, raw = true },
+    { "unexpected symbol near ':", "^%s*([%a_][%w_%.]*)%s*(%b[])%s*=%s*([^=].-)%s*;?%s*$", changed_part, raw = true },
     { "", ":at(%b{})%s*=", "arrays never change; a changed copy is x = x:at%s:set(v)" },
     { "", ":at(%b())%s*=", "arrays never change; a changed copy is x = x:at%s:set(v)" },
     { "", "([%a_][%w_%.]*)%s*%[%s*(.-)%s*%]%s*([%+%-%*/%%^])=%s*(.-)%s*;?$", part_hint },
@@ -296,16 +362,17 @@ return {
     { "", "&&", "Lua writes and for &&" },
     { "near '&'", "&", "np.logical_and(x, y) is the and of elements, np.bitwise_and that of bits" },
     { "", "||", "Lua writes or for ||" },
+    { "near '+'", "^%s*%+%s*[%w_%(]", "Lua has no sign +: leave it out" },
+    { "near '+'", "[=%(,{]%s*%+%s*[%w_%(]", "Lua has no sign +: leave it out" },
     { "near '|'", "|", "np.logical_or(x, y) is the or of elements, np.bitwise_or that of bits" },
     { "near '~'", "~", "np.logical_not(x) is the not of elements, np.bitwise_invert(x) that of bits" },
     { "near '<'", "<<", "bit.lshift(a, b) shifts numbers, np.bitwise_left_shift(x, y) elements" },
+    { "near '>'", "<>", "Lua writes ~= for <>, and x:ne(y) for the elements of an array" },
     { "near '>'", ">>", "bit.rshift(a, b) shifts numbers, np.bitwise_right_shift(x, y) elements" },
     { "near '@'", "@", "Lua has no '@': x:matmul(y)" },
     { "near '?'", "%?", "Lua writes c and a or b for c ? a : b, and np.where(c, a, b) for elements" },
     -- Indices, texts and lists.
-    { "near '::'", "([%a_][%w_%.]*)%s*(%b[])", function(name, brackets)
-        return ('slices are text: %s"%s"'):format(name, trim(brackets:sub(2, -2)))
-    end },
+    { "near '::'", "%[[^%]]*::", slice_hint },
     { "near '::'", "([%a_][%w_%.]*)::([%a_][%w_]*)", "a dot leads to a field: %1.%2" },
     { "'::' expected", "::%s*([%a_][%w_]*)%s*%(", "a method stands behind one colon: x:%s(…)" },
     { "']' expected near ':'", "", slice_hint },
@@ -316,7 +383,7 @@ return {
     end },
     { "']' expected near ','", "", function(_, code)
         local name, inside = index_hint(code, ",")
-        if inside:find(":", 1, true) then return ('slices are text: %s"%s"'):format(name, inside) end
+        if place_text(inside):find '^"' then return ('slices are text: %s"%s"'):format(name, inside) end
         return ("several indices go in braces: %s[{%s}]"):format(name, inside)
     end },
     { "near '\"", '"""', "a text of several lines is [[…]]", raw = true },
@@ -338,6 +405,10 @@ return {
       .. " in ") end },
     { "'}' expected near '", "{%s*([%d%.%-]+%s+[%d%.%-][%d%.%s%-]*)}", function(inside)
         return ("commas stand between the items: {%s}"):format((trim(inside):gsub("%s+", ", ")))
+    end },
+    { "')' expected near '='", "np%.random%.([%a_][%w_]*)%(.-size%s*=%s*%(?([%d%s,%w_]*)%)?", function(name, shape)
+        shape = trim(shape):gsub(",$", "")
+        return ("the shape stands behind the key: np.random.%s(key, {%s})"):format(name, shape)
     end },
     { "')' expected near '='", "([%a_][%w_%.:]*)%(([^%(%)=]*)%f[%w_]([%a_][%w_]*%s*=[^=].-)%)", option_hint,
       raw = true },

@@ -5,7 +5,8 @@
 --      word = "abc"         word[1]    word.length
 --
 -- A variable that is also a parameter, the variable of a loop, or assigned anything else is left alone; so is a list
--- into which the text puts items, or which gets a metatable.
+-- into which the text puts items, or which gets a metatable. At the prompt variables have values of earlier commands,
+-- too.
 local core = require "neap.core"
 local tokens = require "neap.interp.tokens"
 
@@ -141,12 +142,16 @@ local function item(list, k, kind, text)
     if not last then return nil end
     if kind == "list" then return list_item(name, list, k + 1, last, text) end
     local inside = text:sub(list[k + 1].to + 1, list[last].from - 1)
+    if inside:find "^%s*0%s*$" then
+        return ("%s[0] of a text is nil: characters count from 1, %s:sub(1, 1) is the first"):format(name, name)
+    end
     return ("%s[%s] of a text is nil: %s:sub(%s, %s) is a part of it"):format(name, inside, name, inside, inside)
 end
 
---- Calls tell(line, what) for each item in the tokens of a text that is not there.
-function held.visit(list, text, tell)
+--- Calls tell(line, what) for each item in the tokens of a text that is not there. kind_of: as in unlikely.tell.
+function held.visit(list, text, tell, kind_of)
     local kinds = kinds_of(list)
+    if kind_of then setmetatable(kinds, { __index = function(_, name) return kind_of(name) end }) end
     for k = 1, #list - 3 do
         if k % 1000 == 0 then core.check_interrupt() end
         local token, before = list[k], list[k - 1]

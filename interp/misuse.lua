@@ -19,6 +19,12 @@ local LIBRARIES = { string = true, table = true, math = true, io = true, os = tr
 --- np = 3, local table = {…}: a variable of the user's in the place of a library.
 function misuse.hidden(message)
     if not message:find("attempt to ", 1, true) then return nil end
+    local called = message:match "attempt to call global '([%w_]+)'"
+    if called and type(own[called]) == "function" and type(rawget(_G, called)) ~= "nil" then
+        local typed = require("neap.interp.strict").is_typing()
+        return ("%s; '%s' is a variable of yours here, which hides Lua's: %s"):format(message, called,
+            typed and called .. " = nil brings that back" or "another name for it")
+    end
     local field = message:match "field '([%w_]+)' %(a nil value%)"
     local name = message:match "attempt to index %a+ '([%w_]+)' %("
     local line, level = source.current()
@@ -65,6 +71,7 @@ local FUNCTIONS = {
     ["math.type"] = "type(x)", ["math.e"] = "math.exp(1)", ["math.inf"] = "math.huge", ["math.nan"] = "0 / 0",
     ["math.PI"] = "math.pi", ["math.rand"] = "math.random()", ["math.factorial"] = "np.special.gamma(n + 1)",
     ["os.getcwd"] = "os.getenv \"PWD\"", ["os.system"] = "os.execute(command)", ["os.sleep"] = "os.execute \"sleep 1\"",
+    ["os.listdir"] = 'for name in io.popen("ls"):lines() do … end', ["os.path"] = 'folder .. "/" .. name',
     ["string.split"] = TEXTS.split, ["string.trim"] = TEXTS.strip, ["string.replace"] = TEXTS.replace,
     ["io.print"] = "io.write(text)", ["io.input_line"] = "io.read()",
 }
@@ -190,6 +197,8 @@ local function called_value(message, line)
     end
     if kind == "field" or kind == "method" then return nil end
     local inside = line:match("%f[%w_]" .. name .. "%s*(%b())") or "(…)"
+    local text = what == "table" and line:find("%f[%w_]" .. name .. "%s*[\"']")
+    if text then return ("{unpack(%s, from, to)} is a part of a table, from 1"):format(name) end
     if what == "number" then return ("a product has a sign: %s * %s"):format(name, inside) end
     local shown = inside == "(…)" and "…" or inside:sub(2, -2)
     return what == "table" and ("an index stands in brackets: %s[%s]"):format(name, shown) or nil

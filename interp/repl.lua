@@ -17,6 +17,7 @@ local show = require "neap.interp.show"
 local strict = require "neap.interp.strict"
 local system = require "neap.interp.system"
 local tokens = require "neap.interp.tokens"
+local unlikely = require "neap.interp.unlikely"
 
 -- texts: of commands that went well, for :save; `last`: of the last one; first_globals: what was there before the user;
 -- after(text, session), if there is one, is called behind each command that went well.
@@ -90,6 +91,7 @@ end
 local function goes_on(text, problem)
     if not problem:find("near '<eof>'", 1, true) then return false end
     local is_foreign = #text <= source.LONGEST and (text:find "^%s*for%s[^\n]*%sin%s+range%s*%b()%s*:[^\n]*$"
+                                                    or text:find "^%s*for%s[^\n]*%sin%s[^\n]*:%s+[^%s][^\n]*$"
                                                     or text:find "^%s*if%s*%b()%s*%b{}%s*$")
     if is_foreign then return false end
     if problem:find("unfinished string", 1, true) then return text:find "[^\\]\\$" ~= nil end
@@ -256,10 +258,22 @@ function repl.compile(text, session)
     return compile(text, before, body, session), before ~= ""
 end
 
+--- What the variable of a name holds: "list", one without items that lists do not have, or "text"; nil: another value.
+local function kind_of(name)
+    local is_local, value = main.scope:get(name)
+    if not is_local then value = rawget(_G, name) end
+    if type(value) == "string" then return "text" end
+    if type(value) ~= "table" or debug.getmetatable(value) ~= nil or rawget(value, 1) == nil then return nil end
+    local has_more = rawget(value, 0) ~= nil or rawget(value, -1) ~= nil or rawget(value, "length") ~= nil
+        or rawget(value, "size") ~= nil or rawget(value, "len") ~= nil
+    return not has_more and "list" or nil
+end
+
 local function run_code(text, session)
     local list, problem = read_commands(text)
     source.keep(chunk_name(), text)
     if not list then error(problem, 0) end
+    unlikely.tell(text, chunk_name():sub(2), kind_of)
     for k, piece in ipairs(list) do
         local command = compile(text, piece.before, piece.text, session)
         if piece.before == "" then

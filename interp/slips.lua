@@ -126,13 +126,32 @@ local TRAINING = { step = "params, state = opt:update(grads, state, params)", pa
                    load_state_dict = "params = np.io.load_tree(path)", named_parameters = "np.tree.paths(params)",
                    to = "params = np.tree.map(function(p) return np.device_put(p, device) end, params)" }
 
+--- np.jit(f)({1, 2, 3}), where f calls x:sum(): a table in the place of an array. Where f has left the stack, the line
+-- is that of the call.
+local function list_for_array(message, line, name, level)
+    if not name or not core.methods[name] or not message:find("method '", 1, true) then return nil end
+    local receiver = line:match("([%a_][%w_]*)%s*:%s*" .. name .. "%f[^%w_]")
+    local value = receiver and source.variable(receiver, level + 1)
+    if type(value) == "table" then
+        if debug.getmetatable(value) ~= nil then return nil end
+        local what = type(value[1]) == "number" and "'%s' is a table: np.array(%s) is an array"
+            or is_array(value[1]) and "'%s' is a table of arrays: np.stack(%s) is one array"
+        return what and message .. "; " .. what:format(receiver, receiver) or nil
+    end
+    if not line:find "[%w_%)]%s*%(?%s*{[%d%s,%.{}%-]+}" or line:find "np%.array%s*%(?{" then return nil end
+    return message .. "; a table is handed over as its numbers, each by itself; np.array{…} is an array"
+end
+
 --- t:append(4), t.insert(4): tables have no methods of their own; opt:step().
 local function called_nothing(message)
     local name = message:match "attempt to call %a+ '([%w_]+)' %(a [%w]+ value%)"
     local remedy = name and (LISTS[name] or rawget(table, name) and ("table.%s(t, …)"):format(name))
     remedy = remedy and "of a table it is " .. remedy or TRAINING[name] and "here it is " .. TRAINING[name]
-    if not remedy then return nil end
     local line, level = source.current()
+    if not remedy then
+        local found = list_for_array(message, line or "", name, level) -- no tail call, which would lose a level
+        return found
+    end
     local receiver = line and line:match("([%a_][%w_]*)%s*[%.:]%s*" .. name .. "%s*[%({\"']")
     local value = receiver and source.variable(receiver, level)
     if type(value) ~= "table" then return nil end
@@ -161,7 +180,8 @@ local function bad_operand(message)
         if line and line:find "[\"']%s*%%%s*[%a_%(%d]" then
             return message .. '; ("%d"):format(n) puts values into a text, and np.printf those of arrays'
         end
-        return message .. "; .. puts texts together, and tonumber(text) is a number"
+        local repeated = line and line:find("*", 1, true) and " (\"x\"):rep(3) repeats one," or ""
+        return ("%s; .. puts texts together,%s and tonumber(text) is a number"):format(message, repeated)
     end
 end
 

@@ -5,6 +5,7 @@
 -- library, and to other code, such a variable is nil as ever. `rawget(_G, name)` never raises. Here too are the names
 -- that only the prompt has: `_`, `_3`, `Out`, `exit`, `quit`.
 local core = require "neap.core"
+local own = require("neap.core.globals").own
 local aliases = require "neap.core.aliases"
 local suggest = require "neap.core.suggest"
 local source = require "neap.core.source"
@@ -22,8 +23,9 @@ local function leave(status)
     os.exit(status, true)
 end
 
---- The value that a name has at the prompt alone.
+--- The value that a name has at the prompt alone. One of Lua's own names that was given nil is Lua's again.
 local function special(name)
+    if type(own[name]) ~= "nil" and not name:find "_" then return own[name] end
     if name == "exit" or name == "quit" then return leave end
     if name ~= "Out" and not name:find "^_%d*$" then return nil end
     local results = require "neap.interp.results"
@@ -48,6 +50,24 @@ local function qualified(name)
     return found and of_np or of_math or nil
 end
 
+-- Names under which other languages know what np is, its parts included.
+local LIBRARIES = { numpy = true, jnp = true, jax = true, torch = true, tf = true }
+
+--- jax.grad(f), torch.randn(3): what np has for it; nil: nothing is known.
+local function of_library(name, line)
+    local path = LIBRARIES[name] and line:match("%f[%w_]" .. name .. "%.([%a_][%w_%.]*)")
+    if not path then return nil end
+    path = path:gsub("^numpy%.", "")
+    local value = np
+    for part in path:gmatch "[^.]+" do
+        local ok, found = pcall(function() return value[part] end)
+        value = ok and found or nil
+        if value == nil then break end
+    end
+    local there = value ~= nil and "np." .. path or aliases.of(path)
+    return there and "here it is " .. there or nil
+end
+
 --- "; did you mean …?" or another remedy for a name that is no variable, or nothing. Called for a line of the user's
 -- code that is on the stack.
 function strict.hint(name)
@@ -57,9 +77,15 @@ function strict.hint(name)
     if name == "f" and line:find "%f[%w_]f[\"']" then
         return '; ("%g"):format(n) puts values into a text, and np.printf those of arrays'
     end
+    if name == "None" and line:find "[%[,]%s*None%s*[,%]]" then return "; a new axis is np.newaxis" end
+    if (name == "r" or name == "b" or name == "u") and line:find("%f[%w_]" .. name .. "[\"']") then
+        if name == "r" then return "; [[…]] is a text in which \\ is no escape" end
+        return "; a text has bytes: leave the letter out"
+    end
+    there = of_library(name, line) or there
     if there then return "; " .. there end
-    local own = require("neap.interp.misuse").own_name(tostring(name))
-    if own then return "; " .. own end
+    local own_name = require("neap.interp.misuse").own_name(tostring(name))
+    if own_name then return "; " .. own_name end
     if core.dtype_codes[name] then return ('; a dtype is a text: "%s"'):format(name) end
     there = qualified(name)
     if there then return ("; did you mean %s?"):format(there) end
@@ -77,6 +103,9 @@ function strict.missing(name)
     if type(value) == "nil" and name ~= "_" then fail(name) end
     return value
 end
+
+--- Whether commands are typed, and what runs is no script.
+function strict.is_typing() return scope_of_prompt ~= nil end
 
 --- Whether a chunk of this name was typed at the prompt.
 local function is_typed(name)

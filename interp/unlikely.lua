@@ -1,10 +1,12 @@
---- unlikely.lua: what a script is unlikely to mean, though it runs: a warning when a script or module is loaded.
+--- unlikely.lua: what a script is unlikely to mean, though it runs: a warning when a script or module is loaded, or a
+-- command is typed. At the prompt a result that is not used is shown, and a name without a value is an error.
 --
 -- Looked for are a few phrases that mean something else in Lua than in Python or NumPy, and never what they say:
 --
 --      if a == 1 or 2 then            x.shape == {3}            not a == 1            x:at{0}:set(5)   (as a statement)
 --      for v in ipairs(t) do          {dtype=f32}               x = None          p = opt:update(grads, state, p)
---      local a, b = x.shape           local k1, k2 = np.random.split(key)         list[-1] (held.lua)
+--      local a, b = x.shape           k1, k2 = np.random.split(key)               list[-1] (held.lua)
+--      pcall(np.ones{3})              m[[0, 1]]
 --      x = np.random.normal(key, s)   y = np.random.normal(key, s)
 --
 -- The text is read as tokens only where patterns find such words in it, strings and comments included.
@@ -23,6 +25,7 @@ local PATTERNS = { "[=~]=%s*{", "#%s*%.%.%.", "%.shape%s*[=~]=", "%sor%s+[%d\"']
     "%f[%w_]True%f[^%w_]", "%f[%w_]False%f[^%w_]", "%f[%w_]nan%f[^%w_]", "%f[%w_]NaN%f[^%w_]", "%f[%w_]inf%f[^%w_]",
     "%f[%w_]null%f[^%w_]", "=%s*[%w_%.]*%.shape%f[^%w_]", "%.split%s*%(", "%.array_split%s*%(",
     ",%s*[%w_]+%s*=%s*np%.array", "=%s*np%.random%.[%w_]+%(%s*[%a_]", "[%w_]%[%s*%-%s*%d", "[%w_]%[%s*0%s*%]",
+    "%f[%w_]pcall%s*%(%s*[%a_][%w_%.:]*%s*[%({]", "[%w_%)%]]%[%[%s*%-?%d",
     "[%w_]%.length%f[^%w_]", "[%w_]%.len%f[^%w_]", "[%w_]%.size%f[^%w_]", "%f[%w_]argmax%f[^%w_]",
     "%f[%w_]argmin%f[^%w_]", "=%s*0%s*,%s*#" }
 
@@ -157,10 +160,17 @@ end
 local ONE = { array = "%s:unpack() gives its elements", ["random.split"] = "%s:unpack() gives the keys",
               split = "unpack(%s) gives the parts", array_split = "unpack(%s) gives the parts" }
 
---- local rows, columns = x.shape; local k1, k2 = np.random.split(key): one value for several variables.
+--- Whether a statement that is an assignment begins at the name k.
+local function begins_assignment(list, k)
+    local before = list[k - 1]
+    if list[k].kind ~= "name" or at(list, k + 1) ~= "," then return false end
+    return not before or BEFORE[before.text] or before.line < list[k].line and not before.text:find "^[,={%(%[]$"
+end
+
+--- rows, columns = x.shape; local k1, k2 = np.random.split(key): one value for several variables.
 local function one_value(list, k)
-    if at(list, k) ~= "local" or at(list, k + 2) ~= "," then return nil end
-    local place = k + 1
+    local place = at(list, k) == "local" and at(list, k + 2) == "," and k + 1 or begins_assignment(list, k) and k
+    if not place then return nil end
     while at(list, place + 1) == "," do place = place + 2 end
     if at(list, place + 1) ~= "=" or list[place + 2].kind ~= "name" then return nil end
     local first, path, last = place + 2, {}, place + 2
@@ -216,8 +226,43 @@ local function counted_arguments(list, k)
     return '#... is the length of the first argument; select("#", ...) counts them'
 end
 
+-- What gives a function, which pcall may call.
+local MAKERS = set "grad value_and_grad jacobian jacfwd jacrev hessian vmap jit checkpoint kernel vectorize vjp jvp "
+
+--- pcall(np.ones{3}), pcall(x:sum()): what a call gives in the place of a function.
+local function called_early(list, k)
+    if list[k].word ~= "pcall" or at(list, k + 1) ~= "(" or list[k + 2].kind ~= "name" then return nil end
+    local last, is_method = k + 2, false
+    while (at(list, last + 1) == "." or at(list, last + 1) == ":") and list[last + 2].kind == "name" do
+        is_method, last = at(list, last + 1) == ":", last + 2
+    end
+    local behind = tokens.OPENING[at(list, last + 1)] and behind_brackets(list, last + 1)
+    if not behind or at(list, behind) ~= ")" then return nil end
+    local name, first = list[last].word, list[k + 2].word
+    if is_method and core.methods[name] and last == k + 4 then
+        return ("pcall gets what the method gives, and calls that; pcall(%s.%s, %s) calls the method"):format(
+            first, name, first)
+    end
+    if first ~= "np" or last == k + 2 or MAKERS[name] then return nil end
+    local path = {}
+    for place = k + 2, last, 2 do path[#path + 1] = list[place].word end
+    return ("pcall gets what the function gives, and calls that; pcall(%s, …) calls the function"):format(
+        table.concat(path, "."))
+end
+
+--- m[[0, 1]]: a text of Lua's, which is an index of one element, and of NumPy's a list of rows.
+local function index_of_rows(list, k)
+    local inside = list[k].kind == "string" and list[k].word:match "^%[%[([%s%d,%-]*,[%s%d,%-]*)%]%]$"
+    local before = list[k - 1]
+    if not inside or not before or before.to + 1 ~= list[k].from then return nil end
+    if before.kind ~= "name" and before.text ~= ")" and before.text ~= "]" or before.word == "print" then return nil end
+    local name = before.kind == "name" and before.word or "x"
+    return ('%s[[%s]] is %s"%s", an index for each axis; the rows %s are %s"[%s]"'):format(name, inside, name, inside,
+        inside, name, inside)
+end
+
 local PHRASES = { compared_table, or_literal, not_compared, walked_values, unused_result, lost_state, one_value,
-                  key_again, counted_arguments }
+                  key_again, counted_arguments, called_early, index_of_rows }
 
 -- ---- Names ----------------------------------------------------------------------------------------------------------
 
@@ -269,28 +314,32 @@ local function indexes_text(text)
 end
 
 --- Whether a text may have something to be told of: then it is worth reading as tokens.
-local function may_be(text)
+local function may_be(text, kind_of)
+    for name in text:gmatch "([%a_][%w_]*)%s*%[" do
+        if kind_of and kind_of(name) == "text" then return true end
+    end
     for _, pattern in ipairs(PATTERNS) do
         if text:find(pattern) then return true end
     end
     return indexes_text(text)
 end
 
---- Warns of what is unlikely in a text; `file` is what messages call the chunk.
-function unlikely.tell(text, file)
-    if #text > MOST or not may_be(text) then return end
+--- Warns of what is unlikely in a text; `file` is what messages call the chunk. kind_of: the text is a command, and
+-- this tells of a name whether its variable has a "list", to which an item is not added by it, or a "text".
+function unlikely.tell(text, file, kind_of)
+    if #text > MOST or not may_be(text, kind_of) then return end
     tokens = tokens or require "neap.interp.tokens"
     local list = tokens.read(text)
     local function tell(line, what) core.warn_at(("%s:%d: warning"):format(file, line), what) end
     for k = 1, #list - 1 do
         if k % 1000 == 0 then core.check_interrupt() end
         for _, phrase in ipairs(PHRASES) do
-            local what = phrase(list, k)
+            local what = (not kind_of or phrase ~= unused_result) and phrase(list, k)
             if what then tell(list[k].line, what) end
         end
     end
-    require("neap.interp.held").visit(list, text, tell)
-    visit_names(list, tell)
+    require("neap.interp.held").visit(list, text, tell, kind_of)
+    if not kind_of then visit_names(list, tell) end
 end
 
 jit.off(unlikely.tell, true)

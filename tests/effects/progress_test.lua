@@ -1,5 +1,6 @@
 --- progress_test.lua: np.progress: what loops go through, lines where there is no terminal, bars at a terminal with
--- what is printed above them, nested loops, loops that are left, at the prompt too. In notebooks: tests/notebook/kernel.py.
+-- what is printed above them, nested loops, loops that are left, at the prompt too. In notebooks it is kernel.py's
+-- (tests/notebook).
 local np = require "neap"
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"

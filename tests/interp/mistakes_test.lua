@@ -50,7 +50,9 @@ local MISTAKES = {
     { "print(m[1,2])", "']' expected near ','; several indices go in braces: m[{1,2}]" },
     { "print(x[1:2])", [[']' expected near ':'; slices are text: x"1:2"]] },
     { "print(m[:, 0])", [[unexpected symbol near ':'; slices are text: m":, 0"]] },
-    { "x[0] = 1", "arrays are immutable; x:at{…}:set(v) returns a changed copy" },
+    { "x[0] = 1", "arrays are immutable; a changed copy is x = x:at{0}:set(1)" },
+    { "m[{0, 1}] = count + 2", "arrays are immutable; a changed copy is m = m:at{0, 1}:set(count + 2)" },
+    { "x[x:argmax()] = 2", "arrays are immutable; x:at{…}:set(v) returns a changed copy" },
     { "x:at{0} = 5", "unexpected symbol near '='; arrays never change; a changed copy is x = x:at{0}:set(v)" },
     { "print(x:at{0}.set(5))", "np.at: methods take a colon: x:at{…}:set(v)" },
     { "print(x:at{0}:sett(5))",
@@ -303,8 +305,10 @@ local MISTAKES = {
       .. "end", prompt = "the variable 'enumerate' has no value; for k, v in ipairs(t) do … end" },
     { "prnt(x)", "attempt to call global 'prnt' (a nil value); did you mean print?",
       prompt = "the variable 'prnt' has no value; did you mean print?" },
-    { "z = jnp.ones(3)", "attempt to index global 'jnp' (a nil value); np is there already",
-      prompt = "the variable 'jnp' has no value; np is there already" },
+    { "z = jnp.ones(3)", "attempt to index global 'jnp' (a nil value); here it is np.ones",
+      prompt = "the variable 'jnp' has no value; here it is np.ones" },
+    { "z = jax.nosuch(3)", "attempt to index global 'jax' (a nil value); np is there already",
+      prompt = "the variable 'jax' has no value; np is there already" },
     { "x += 1", "'=' expected near '+'; Lua has no '+=': x = x + 1",
       prompt = "unexpected symbol near '='; Lua has no '+=': x = x + 1" },
     { "x[0] += 1", "'=' expected near '+'; Lua has no '+='; for an array x = x:at{0}:add(1)",
@@ -334,7 +338,10 @@ local MISTAKES = {
       "np.print: the array was donated to the jitted function that was called at PLACE" },
     { "np.grad(function(v) return v*2 end)(x)",
       "np.grad: the function must return a 0-d array (reduce it, as with :sum()), got shape (3,)" },
-    { "np.grad(f)(i)", "np.grad: argument 1 must hold floats to be differentiated, got dtype i32" },
+    { "np.grad(f)(i)", "np.grad: argument 1 must hold floats to be differentiated, got dtype i32; x:astype(\"f32\") "
+      .. "casts" },
+    { "np.grad(f(x))", "np.grad: argument 1 (f) must be a function, got an array of shape (); np.grad(f)(x) takes the "
+      .. "function, not its value" },
     { "np.grad(function(v) return v:sum():item() end)(x)",
       "warning: np.grad: the function's value does not depend on its arguments, so the gradient is 0 "
       .. "(what :item() and :totable() read is a constant; floor, round and comparisons have no slope)", warns = true },
@@ -355,6 +362,9 @@ local MISTAKES = {
     { "np.jit(function(v) count = count + 1 return v end)(x)",
       "warning: np.jit: the function assigns a number to the global 'count', which happens while it is "
       .. "traced, not at each call: make it local, return it, or pass it in as an array", warns = true },
+    { "state = {n = 0} np.jit(function(v) state.n = state.n + 1 return v end)(x)",
+      "warning: np.jit: the function assigns a number to the field 'state.n', which happens while it is traced, not at "
+      .. "each call: make it local, return it, or pass it in as an array", warns = true },
     { "np.jit(function(v) return v * math.random() end)(x)",
       "warning: np.jit: math.random is called while the function is recorded, so each call has the same number: pass "
       .. "it in as an argument, or draw with np.random and a key", warns = true },
@@ -569,6 +579,11 @@ check.test("what is no variable here, and what there is", function()
     local mistakes = {
         { "len(x)", "the variable 'len' has no value; #x is the length of x" },
         { "None", "the variable 'None' has no value; Lua writes nil" },
+        { "x[None]", "the variable 'None' has no value; a new axis is np.newaxis" },
+        { "for v in x: print(v)", "'do' expected near '<eof>'; Lua writes for _, v in ipairs(x) do … end for a list, "
+          .. "for k = 0, #x - 1 do local v = x[k] … end for an array" },
+        { "numbers[1:3]", "']' expected near ':'; a part of a table is {unpack(numbers, 2, 3)}: tables count from 1" },
+        { "word[:-1]", "unexpected symbol near ':'; a part of a text is word:sub(1, -2): characters count from 1" },
         { "zeros(3)", "the variable 'zeros' has no value; did you mean np.zeros?" },
         { "sqrt(2)", "the variable 'sqrt' has no value; did you mean np.sqrt, or math.sqrt?" },
         { "plt.plot(x)", "the variable 'plt' has no value; np.plot draws: np.plot.line(x, y)" },
@@ -579,7 +594,7 @@ check.test("what is no variable here, and what there is", function()
         { '"abc" + 1', "attempt to perform arithmetic on a string value; .. puts texts together, and tonumber(text) is "
           .. "a number" },
     }
-    local lines = { BEFORE }
+    local lines = { BEFORE .. ' numbers, word = {1, 2, 3}, "abc"' }
     for k, mistake in ipairs(mistakes) do lines[k + 1] = mistake[1] end
     local _, _, err = process.run_neap({ "-i", "--no-startup" }, table.concat(lines, "\n") .. "\n")
     local at = 0
@@ -610,6 +625,14 @@ check.test("near names", function()
                               res = "resize", invert = "inv", xyz = false, [1] = false } do
         check.equal(suggest.name(word, names) or false, name, tostring(word))
     end
+end)
+
+check.test("a name of Lua's that is given nil at the prompt is Lua's again", function()
+    local _, out, err = process.run_neap({ "-i", "--no-startup" },
+        "print = 5\nprint(1)\nprint = nil\nprint(2)\ntype = nil\ntype(3)\n")
+    local told = "'print' is a variable of yours here, which hides Lua's: print = nil brings that back"
+    check.ok(err:find(told, 1, true), err)
+    check.equal(out:gsub("> ", ""), "2\n\"number\"\n")
 end)
 
 check.test("a formatted string of Python", function()

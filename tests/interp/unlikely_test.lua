@@ -44,13 +44,21 @@ local PHRASES = {
     { "print(word.length)", "word.length is nil: #word is its length" },
     { "local function first(...) return #... end", "#... is the length of the first argument; select(\"#\", ...) "
       .. "counts them" },
+    { "print(word[0])", "word[0] of a text is nil: characters count from 1, word:sub(1, 1) is the first" },
+    { "p, q = x.shape", "one value for several variables, of which the others get nil; unpack(x.shape) gives the "
+      .. "extents" },
+    { "print(pcall(np.ones{3}))", "pcall gets what the function gives, and calls that; pcall(np.ones, …) calls the "
+      .. "function" },
+    { "print(pcall(x:sum()))", "pcall gets what the method gives, and calls that; pcall(x.sum, x) calls the method" },
+    { "local w = np.ones{2, 2} print(w[[0,1]])", "w[[0,1]] is w\"0,1\", an index for each axis; the rows 0,1 are "
+      .. "w\"[0,1]\"" },
     { "k = None", "the variable 'None' has no value; Lua writes nil" },
     { "print(True)", "the variable 'True' has no value; Lua writes true" },
-    { "print(nan)", "the variable 'nan' has no value; 0 / 0 is nan" },
+    { "print(nan)", "the variable 'nan' has no value; np.nan, or 0 / 0" },
 }
 
 -- Code of which nothing is told.
-local FINE = [[
+local FINE = [==[
 local a, x, t = 5, np.array{3, 1, 2}, {1, 2}
 local b = a == 1 or 2
 if a == 1 or a == 2 or (b == 2 or nil) then a = 6 end
@@ -82,8 +90,15 @@ local s = "if a == 1 or 2 then x == {} x:sort()" -- if a == 1 or 2 then x == {} 
 local opt = np.optim.adam{lr=0.1}
 local state = opt:init(y)
 y, state = opt:update(y, state, y)
+local fields = {a, b = x.shape}
+fields = {
+    a, b = x.shape
+}
+print(pcall(np.grad(function(v) return v end), 3), pcall(np.ones, {3}), pcall(load "return 1"), fields)
+print [[1, 2]]
+print(x[ [[0]] ])
 return inf(s), state
-]]
+]==]
 
 check.test("each phrase", function()
     local lines, expected = { BEFORE:sub(1, -2) }, {}
@@ -109,6 +124,33 @@ check.test("modules are looked at when they are loaded; code at the prompt is no
         .. "stays as it is; x = x:sort(…) takes it" })
     _, _, err = process.run_neap({ "-i", "--no-startup" }, "x = np.ones(2)\nx:sort()\n")
     check.equal(err, "")
+end)
+
+check.test("what a command is unlikely to mean, by the values of its variables", function()
+    local commands = {
+        { 'list, word, zero, x = {"a", "b"}, "abc", {[0] = 1, 2}, np.array{3, 1}' },
+        { "list[0]", "list[0] is nil: tables count from 1" },
+        { "list[-1]", "list[-1] is nil: the last item of a table is list[#list]" },
+        { "list.length", "list.length is nil: #list is its length" },
+        { "list[x:argmax()]", "a table knows nothing of the values of arrays, and counts from 1: "
+          .. "list[x:argmax():item() + 1]" },
+        { "word[1]", "word[1] of a text is nil: word:sub(1, 1) is a part of it" },
+        { "zero[0], list[1], x[0], x[-1]" },
+        { "x.shape == {2}", "a new table is unlike every other value; np.array_equal(x, y) compares arrays, a loop "
+          .. "lists" },
+        { "rows, columns = x.shape", "one value for several variables, of which the others get nil; unpack(x.shape) "
+          .. "gives the extents" },
+        { "local count = 0; f = np.jit(function(v) count = count + 1 return v end); f(x)", "np.jit: the function "
+          .. "assigns a number to the variable 'count', which happens while it is traced, not at each call: make it "
+          .. "local, return it, or pass it in as an array" },
+    }
+    local lines, told = {}, {}
+    for k, command in ipairs(commands) do
+        lines[k] = command[1]
+        if command[2] then told[#told + 1] = ("[%d]:1: warning: %s\n"):format(k, command[2]) end
+    end
+    local _, _, err = process.run_neap({ "-i", "--no-startup" }, table.concat(lines, "\n") .. "\n")
+    check.equal(err, table.concat(told))
 end)
 
 check.test("nothing is told of the library, the examples and the tests", function()

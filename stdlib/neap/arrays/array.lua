@@ -293,7 +293,7 @@ function meta.__newindex(_, key)
         fail("the field '%s' of an array cannot be set%s", key, key == "shape" and "; x:reshape(3, 1) has another shape"
              or key == "dtype" and "; x:astype(\"f64\") has another dtype" or "")
     end
-    fail("arrays are immutable; x:at{…}:set(v) returns a changed copy")
+    fail("arrays are immutable; %s", require("neap.core.hints").changed_part())
 end
 
 local WALK = "for k = 0, #x - 1 do local v = x[k] … end walks along axis 0, and x:totable() gives Lua's tables"
@@ -304,7 +304,8 @@ function meta.__call(x, key)
     if key == nil then fail("an array is no function and no iterator: %s", WALK) end
     if is_array(key) then fail("an array is no function; a field that is one, as x.T, is read without parentheses") end
     fail("an array is called only with an index in text form, x\"1:3\"; got %s%s", core.describe(key),
-         type(key) == "number" and ("; an element is x[%.14g]"):format(key) or "")
+         type(key) == "number" and ("; an element is x[%.14g]"):format(key)
+         or type(key) == "table" and "; indices stand in brackets: x[{1, 2}]" or "")
 end
 
 function meta.__ipairs() fail("ipairs takes no array, whose elements count from 0: %s", WALK) end

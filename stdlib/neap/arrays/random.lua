@@ -27,7 +27,8 @@ local random = {}
 
 local function check_key(name, key)
     if not is_array(key) then
-        bad_argument("random." .. name, 1, "key", "a key (np.random.key(seed))", key)
+        raise("random." .. name, "argument 1 (key) must be a key (np.random.key(seed)), got %s%s", core.describe(key),
+              require("neap.core.hints").signature("random." .. name))
     end
     local dims = shape_of(key)
     if core.dtype_of(key).code ~= codes.u32 or #dims ~= 1 or dims[1] ~= 2 then

@@ -151,6 +151,27 @@ function hints.index_text(items)
     return texts == 0 and "" or ('; one text has them all: x"%s"'):format(table.concat(parts, ", "))
 end
 
+--- A remedy for an index in text form, "1:3" of Python, of a list or a text; nil: the value is none of these.
+function hints.part_of_list(name, value, text)
+    local is_list = type(value) == "table" and debug.getmetatable(value) == nil
+    if not is_list and type(value) ~= "string" then return nil end
+    local from, to = text:match "^%s*(%-?%d*)%s*:%s*(%-?%d*)%s*$"
+    local last = tonumber(to)
+    from = tonumber(from == "" and "0" or from or nil)
+    local is_plain = from and (last or to == "")
+    if is_list then
+        if not is_plain or from < 0 or last and last < 0 then
+            return ("{unpack(%s, from, to)} is a part of a table"):format(name)
+        end
+        local ends = last and (", %d"):format(last) or ""
+        return ("a part of a table is {unpack(%s, %d%s)}: tables count from 1"):format(name, from + 1, ends)
+    end
+    if not is_plain then return ("%s:sub(from, to) is a part of a text"):format(name) end
+    local ends = last and (", %d"):format(last < 0 and last - 1 or last) or ""
+    return ("a part of a text is %s:sub(%d%s): characters count from 1"):format(name, from < 0 and from or from + 1,
+        ends)
+end
+
 --- The same as hints.name of a method or field of an array.
 function hints.member(name, methods, fields)
     if name == "_id" then return "expected an array, got their C type" end -- of arrays it is a field
@@ -223,20 +244,62 @@ function hints.option(name, key, known)
     return hint
 end
 
+--- The help of np.name; nil: there is none.
+local function entry_of(name)
+    for _, entry in ipairs(require("neap.help_gen").entries) do
+        if entry.names[1] == "np." .. name then return entry end
+    end
+end
+
 --- "; options have names: {minval=…, maxval=…}" for one argument more than np.name takes, which is no table; nothing
 -- where it has no options.
 function hints.surplus(name, extra)
     if type(extra) == "table" then return "" end
-    for _, entry in ipairs(require("neap.help_gen").entries) do
-        if entry.names[1] == "np." .. name then
-            local names = {}
-            for _, option in ipairs(entry.options) do
-                if option.option then names[#names + 1] = option.name .. "=…" end
-            end
-            return #names > 0 and ("; options have names: {%s}"):format(table.concat(names, ", ")) or ""
-        end
+    if name == "item" then
+        local index = type(extra) == "number" and ("%.14g"):format(extra) or "{…}"
+        return ("; the number in an element is x[%s]:item()"):format(index)
     end
-    return ""
+    local entry, names = entry_of(name), {}
+    for _, option in ipairs(entry and entry.options or names) do
+        if option.option then names[#names + 1] = option.name .. "=…" end
+    end
+    return #names > 0 and ("; options have names: {%s}"):format(table.concat(names, ", ")) or ""
+end
+
+--- "; np.random.normal(key, shape, {dtype=…}) is the call": how np.name is called, or nothing.
+function hints.signature(name)
+    local entry = entry_of(name)
+    return entry and ("; %s is the call"):format(entry.signatures[1]) or ""
+end
+
+--- "; np.grad(loss)(p) takes the function": for np.name, which was given what a function gives in its place.
+function hints.called_function(name, value)
+    if not is_array(value) and type(value) ~= "number" then return hints.signature(name) end
+    local line = source.current() or ""
+    local f, given, behind = line:match("np%." .. name .. "%(%s*([%a_][%w_%.]*)%s*(%b())%s*(.?)")
+    if f and behind == ")" then return ("; np.%s(%s)%s takes the function, not its value"):format(name, f, given) end
+    if f and behind == "," then return ("; np.%s(%s, …)%s takes the function, not its value"):format(name, f, given) end
+    return MAKERS[name] and ("; np.%s(f)(x) takes the function, not its value"):format(name) or hints.signature(name)
+end
+
+-- ---- Changed parts --------------------------------------------------------------------------------------------------
+
+local PLAIN_INDEX = "^[%w_%s,%+%-]+$"
+local LONGEST_VALUE = 40 -- bytes of what is assigned
+
+--- What to write in place of x[0] = 5, in the names of the user's line.
+function hints.changed_part()
+    local general = "x:at{…}:set(v) returns a changed copy"
+    local line, level = source.current()
+    local name, inside, value = (line or ""):match "^%s*([%a_][%w_]*)%s*%[%s*(.-)%s*%]%s*=%s*([^=].-)%s*;?%s*$"
+    if not name or #value > LONGEST_VALUE or value:find "[\"']" then return general end
+    local items = inside:match "^{(.*)}$" or inside
+    if not items:find(PLAIN_INDEX) then return general end
+    local index = source.variable(items, level)
+    if is_array(index) and core.dtype_of(index).kind == "b" then
+        return ("a changed copy is %s = np.where(%s, %s, %s)"):format(name, items, value, name)
+    end
+    return ("a changed copy is %s = %s:at{%s}:set(%s)"):format(name, name, items, value)
 end
 
 --- "; methods take a colon: x:sum()" if the user's line calls the method `name` of an array by a dot; else nothing.
@@ -251,6 +314,11 @@ function hints.dot(name)
             and is_array(source.variable(receiver, level)) then
             local call = rest:sub(1, 1) == "{" and "{…}" or rest == "()" and "()" or "(…)"
             return ("; methods take a colon: %s:%s%s"):format(receiver, method, call)
+        end
+    end
+    for receiver, method in line:gmatch "%f[%w_%.:]([%a_][%w_]*)%.([%a_][%w_]*)%s*%(%s*%)" do -- x.flatten()
+        if core.methods[method] and is_array(source.variable(receiver, level)) then
+            return ("; methods take a colon: %s:%s()"):format(receiver, method)
         end
     end
     if core.methods[short] and line:find("[%)}%]]%." .. short .. "%s*%(") then -- f(x).copy()

@@ -44,6 +44,11 @@ local function values_of(frames)
         end
         values = frames:totable()
     elseif type(frames) == "table" then
+        local count = rawget(frames, "frames")
+        if count ~= nil and #frames == 0 then
+            raise(NAME, "how many pictures there are is an argument: np.plot.animate(f, %s)",
+                  type(count) == "number" and ("%.14g"):format(count) or "n")
+        end
         for k, value in ipairs(core.list(NAME, "the list of frames", frames)) do values[k] = value end
     elseif type(frames) == "number" and frames % 1 == 0 and frames >= 1 and frames <= MOST_PICTURES then
         for k = 1, frames do values[k] = k - 1 end
@@ -70,8 +75,8 @@ local function picture_of(k, value)
         return { figure = fixed }
     end
     if not core.is_array(value) then
-        raise(NAME, "the function must return a figure or an array of pixels for each picture, got %s for %s",
-              core.describe(value), what)
+        raise(NAME, "the function must return a figure or an array of pixels for each picture, got %s for %s%s",
+              core.describe(value), what, value == nil and " (did you forget return?)" or "")
     end
     if core.info(value).traced ~= 0 then raise(NAME, TRACED, what) end
     return { image = pixels.bytes(NAME, what, value) }

@@ -168,9 +168,11 @@ end
 --- Raises that there is no such column; names the near one.
 local function no_column(t, name, key)
     local close = require("neap.core.suggest").name(key, { t._numbers })
-    raise(name, "there is no column %s%s; there are %s%s", type(key) == "string" and "'" .. key .. "'" or describe(key),
+    local shown = type(key) == "string" and "'" .. key .. "'" or describe(key):gsub("^the number ", "")
+    raise(name, "there is no column %s%s; there are %s%s", shown,
           close and (" (is it '%s'?)"):format(close) or "", table.concat(t._names, ", "),
-          close and "" or require("neap.core.hints").table_member(key))
+          type(key) == "number" and ("; a row is t:row(%.14g)"):format(key) or close and ""
+          or require("neap.core.hints").table_member(key))
 end
 
 --- A column by name, which must be there.

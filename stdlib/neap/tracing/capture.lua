@@ -236,12 +236,43 @@ function capture.assigned(places, expected)
     return name
 end
 
---- After the body of f has run: the name of a global to which it assigned another number, or nil.
-function capture.counted(places)
+--- The numbers in tables that places lead to: by place a table by path. For `counted`.
+function capture.numbers(places)
+    local found = {}
     for _, place in ipairs(places) do
-        if place.environment and type(place.value) == "number" then
-            local now = read(place)
-            if type(now) == "number" and now ~= place.value and now == now then return place.name end
+        for _, path in pairs(type(place.value) == "table" and place.paths or {}) do
+            local value = path[1] and capture.follow(place.value, path)
+            if type(value) == "number" then
+                found[place] = found[place] or {}
+                found[place][path] = value
+            end
+        end
+    end
+    return found
+end
+
+local function is_other_number(now, before)
+    return type(now) == "number" and now ~= before and now == now
+end
+
+--- Whether the function of an upvalue was typed at the prompt or in a notebook. In a script a counter around a function
+-- is a way to tell how often that was recorded.
+local function is_typed(place)
+    return place.index and debug.getinfo(place.f, "S").source:find "^=%[%d+%]$" ~= nil
+end
+
+--- After the body of f has run: what it assigned another number to, a variable or a field; nil: nothing. `before` is
+-- what capture.numbers gave.
+function capture.counted(places, before)
+    for _, place in ipairs(places) do
+        local watched = place.environment or is_typed(place)
+        if watched and type(place.value) == "number" and is_other_number(read(place), place.value) then
+            return ("the %s '%s'"):format(place.environment and "global" or "variable", place.name)
+        end
+        for path, number in pairs(before[place] or {}) do
+            if is_other_number(capture.follow(place.value, path), number) then
+                return ("the field '%s.%s'"):format(place.name, table.concat(path, "."))
+            end
         end
     end
 end
@@ -259,6 +290,7 @@ function capture.changing(places)
     end
 end
 
-for _, f in ipairs { add_reads, add_path, capture.places, capture.assigned, capture.counted } do jit.off(f) end
+for _, f in ipairs { add_reads, add_path, capture.places, capture.assigned, capture.numbers,
+                     capture.counted } do jit.off(f) end
 
 return capture

@@ -96,7 +96,10 @@ local function check_function(name, f, position, what)
     end
     local class = getmetatable(f)
     local callable = type(f) == "table" and type(class) == "table" and class.__call
-    if not callable then bad_argument(name, what and position or 1, what or "f", "a function", f) end
+    if not callable then
+        raise(name, "argument %d (%s) must be a function, got %s%s", what and position or 1, what or "f",
+              core.describe(f), require("neap.core.hints").called_function(name, f))
+    end
     return class.as_function and class.as_function(f) or function(...) return f(...) end
 end
 
@@ -446,7 +449,7 @@ end
 -- placeholders.
 local function trace(name, user_function, given, is_static, places, captures, lifts, fixes_numbers)
     local expected, swaps, compiles = {}, core.frame().swaps, jit.status()
-    local swap = capture.swap(places, captures)
+    local swap, numbers = capture.swap(places, captures), capture.numbers(places)
     local scope
     jit.off()
     local function restore()
@@ -476,9 +479,9 @@ local function trace(name, user_function, given, is_static, places, captures, li
             raise(name, "the function assigned an array to '%s', which is outside of it: return the array instead",
                   assigned)
         end
-        local counted = capture.counted(places)
+        local counted = capture.counted(places, numbers)
         if counted then
-            core.warn(name, "the function assigns a number to the global '%s', which happens while it is traced, not "
+            core.warn(name, "the function assigns a number to %s, which happens while it is traced, not "
                       .. "at each call: make it local, return it, or pass it in as an array", counted)
         end
         local entry = end_trace(name, level, #inputs, results)

@@ -558,7 +558,12 @@ local function scan_arguments(xs, given)
     local unroll = core.integer("scan", nil, "unroll", o.unroll == nil and 1 or o.unroll, 1)
     trees.walk("scan", xs, function(leaf, path)
         if leaf == nil then return end
-        if not is_array(leaf) then raise("scan", "xs%s must be an array, got %s", at_path(path), describe(leaf)) end
+        if not is_array(leaf) then
+            local remedy = type(leaf) ~= "number" and ""
+                or type(xs) == "table" and "; np.array(xs) is an array of a table's numbers"
+                or ("; {length=%.14g} without xs counts"):format(leaf)
+            raise("scan", "xs%s must be an array, got %s%s", at_path(path), describe(leaf), remedy)
+        end
         local dims = core.shape_of(leaf)
         if #dims == 0 then raise("scan", "xs%s has no axis to scan over: it is a scalar", at_path(path)) end
         if length and dims[1] ~= length then

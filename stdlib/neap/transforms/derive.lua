@@ -35,8 +35,8 @@ local function alias_argument(name, position, value, level, aliases)
         trees.walk(name, value, function(other, path)
             if rawequal(other, leaf) and at == "" and path ~= "" then at = (" at '%s'"):format(path) end
         end, "")
-        raise(name, "argument %d must hold floats to be differentiated, got dtype %s%s", position,
-              core.dtype_of(leaf).name, at)
+        raise(name, "argument %d must hold floats to be differentiated, got dtype %s%s%s", position,
+              core.dtype_of(leaf).name, at, at == "" and "; x:astype(\"f32\") casts" or "")
     end
     local own = { sharding = staging.own_sharding(name) } -- then its derivative is each device's own
     return trees.rebuild(name, value, function(leaf, class)
