@@ -41,8 +41,10 @@ end
 --- The value of a variable that a text at the prompt may mean, without running anything.
 local function value_of(name)
     local prompt = package.loaded["neap.interp.repl"]
-    local is_local, value = prompt and prompt.main.scope:get(name)
-    if is_local then return value end
+    if prompt then
+        local is_local, value = prompt.main.scope:get(name)
+        if is_local then return value end
+    end
     return rawget(_G, name)
 end
 

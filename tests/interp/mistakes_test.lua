@@ -594,7 +594,7 @@ check.test("what is no variable here, and what there is", function()
         { '"abc" + 1', "attempt to perform arithmetic on a string value; .. puts texts together, and tonumber(text) is "
           .. "a number" },
     }
-    local lines = { BEFORE .. ' numbers, word = {1, 2, 3}, "abc"' }
+    local lines = { BEFORE .. ' numbers = {1, 2, 3}; local word = "abc"' }
     for k, mistake in ipairs(mistakes) do lines[k + 1] = mistake[1] end
     local _, _, err = process.run_neap({ "-i", "--no-startup" }, table.concat(lines, "\n") .. "\n")
     local at = 0

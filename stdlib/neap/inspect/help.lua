@@ -72,8 +72,8 @@ end
 --- A column of an np.table; nil: the value has none of this name.
 local function column_of(value, name)
     local meta = type(value) == "userdata" and debug.getmetatable(value)
-    local members = type(meta) == "table" and rawget(meta, "__members")
-    local column = members and rawget((members(value)), name)
+    local list = type(meta) == "table" and rawget(meta, "__members")
+    local column = list and rawget((list(value)), name)
     return (is_array(column) or type(column) == "userdata") and column or nil
 end
 
