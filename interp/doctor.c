@@ -7,6 +7,7 @@
 #include "engine/device.h"
 #include "engine/libs/conv.h"
 #include "engine/libs/fft.h"
+#include "engine/libs/klu.h"
 #include "engine/quota.h"
 #include "formats/formats.h"
 #include "interp/session.h"
@@ -64,6 +65,7 @@ int doctor_run(lua_State *L) {
     set_text(L, "gpu_code", generator);
     set_text(L, "convolutions", engine_conv_library());
     set_text(L, "transforms", engine_fft_library());
+    set_text(L, "sparse_systems", engine_klu_library());
     set_text(L, "png", neap_image_library(NEAP_IMAGE_PNG));
     set_text(L, "jpeg", neap_image_library(NEAP_IMAGE_JPEG));
     set_workers(L);

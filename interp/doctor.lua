@@ -111,6 +111,7 @@ function doctor.report(facts)
         { "BLAS", blas_text() },
         { "convolutions", facts.convolutions },
         { "Fourier", facts.transforms },
+        { "sparse systems", facts.sparse_systems },
         { "MPI", mpi_text(facts.mpi) },
         { "zlib", has_library("libz.so.1") and "libz.so.1" or "none: install zlib1g" },
         { "PNG images", facts.png },

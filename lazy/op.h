@@ -174,7 +174,7 @@ enum {
     LAZY_OP_PART = 1024,     /* one result of its input, a node with several: the one that its first attribute counts */
     LAZY_OP_AXIS = 4096,     /* over a named axis: its first attribute is the name, its second input the token */
     LAZY_OP_MESH = 8192,     /* its result lies on a mesh, whatever its input is (mesh/ops/mesh.c) */
-    LAZY_OP_FAILS = 16384,   /* call: fails, whatever its operands are (plan/unsettled.c) */
+    LAZY_OP_FAILS = 16384,   /* call: fails for some values of its operands, or for all (plan/unsettled.c) */
     /* What a map is, in each dtype that it accepts, to the bit but for NaNs (tests/ops/facts.c). */
     LAZY_OP_IDENTITY = 32768,  /* its result is its operand */
     LAZY_OP_CHOOSES = 65536,   /* its result is one of its operands; of `where` one of the last two */

@@ -13,7 +13,8 @@
  * Columns out of range, and what `starts` says beyond the elements, are left out: both are data, so they cannot be
  * errors when the op is recorded.
  *
- * A third row solves triangular systems, row by row; its derivatives are made of the same three.
+ * A third row solves triangular systems, row by row; its derivatives, which are those of any system (sparse_solve.c),
+ * are made of the same three.
  */
 #include <string.h>
 
@@ -359,23 +360,25 @@ static int sparse_sample_shape(const lazy_call_desc *call, lazy_result *out) {
     return NEAP_OK;
 }
 
-static int sparse_triangular_shape(const lazy_call_desc *call, lazy_result *out) {
+int ops_sparse_system_shape(const char *op, const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *in = call->in;
-    if (call->nattrs != 3)
-        return neap_error(NEAP_E_ARGUMENT, "sparse_triangular: expected lower, transposed and unit");
-    int status = check_places("sparse_triangular", call, false);
+    int status = check_places(op, call, false);
     if (status)
         return status;
     const int lead = in[3].ndim - 1;
     if (in[0].shape[lead] != in[2].shape[lead] || in[1].shape[lead] != in[3].shape[lead] - 1)
-        return neap_error(NEAP_E_SHAPE,
-                          "sparse_triangular: %lld elements with %lld indices, %lld rows, a right side of "
-                          "%lld rows",
+        return neap_error(NEAP_E_SHAPE, "%s: %lld elements with %lld indices, %lld rows, a right side of %lld rows", op,
                           (long long)in[0].shape[lead], (long long)in[2].shape[lead], (long long)in[3].shape[lead] - 1,
                           (long long)in[1].shape[lead]);
     out->ndim = (uint8_t)(lead + 2);
     memcpy(out->shape, in[1].shape, (size_t)(lead + 2) * sizeof *out->shape);
     return NEAP_OK;
+}
+
+static int sparse_triangular_shape(const lazy_call_desc *call, lazy_result *out) {
+    if (call->nattrs != 3)
+        return neap_error(NEAP_E_ARGUMENT, "sparse_triangular: expected lower, transposed and unit");
+    return ops_sparse_system_shape("sparse_triangular", call, out);
 }
 
 /* A multiplication and a sum for each stored element and column. */
@@ -450,13 +453,16 @@ static int sparse_sample_jvp(lazy_tangent *g) {
 }
 
 static neap_node *solve_of(neap_ctx *ctx, const neap_node *node, neap_node *b, bool transposed) {
-    const int64_t *attrs = graph_node_attrs(node), own[3] = {attrs[0], transposed, attrs[2]};
+    const int nattrs = graph_node_nattrs(node);
+    int64_t own[3];
+    memcpy(own, graph_node_attrs(node), (size_t)nattrs * sizeof *own);
+    own[1] = transposed;
     neap_node *in[4] = {graph_node_in(node, 0), b, graph_node_in(node, 2), graph_node_in(node, 3)};
-    return b ? graph_build(ctx, LAZY_OP_sparse_triangular, 4, in, 3, own) : NULL;
+    return b ? graph_build(ctx, node->op, 4, in, nattrs, own) : NULL;
 }
 
 /* B̄ = A⁻ᵀ X̄, and -B̄ Xᵀ at the places of A; of the transposed system A⁻¹ X̄ and -X B̄ᵀ. */
-static int sparse_triangular_grad(lazy_grad *g) {
+int ops_sparse_system_grad(lazy_grad *g) {
     const bool transposed = graph_node_attrs(g->node)[1] != 0;
     neap_node *b = solve_of(g->ctx, g->node, g->ct, !transposed);
     if (g->wants[0]) {
@@ -470,7 +476,7 @@ static int sparse_triangular_grad(lazy_grad *g) {
 }
 
 /* dX = A⁻¹ (dB - dA X) */
-static int sparse_triangular_jvp(lazy_tangent *g) {
+int ops_sparse_system_jvp(lazy_tangent *g) {
     const lazy_aval out = graph_node_aval(g->node);
     const bool transposed = graph_node_attrs(g->node)[1] != 0;
     neap_node *moved = g->in[1];
@@ -485,7 +491,7 @@ static int sparse_triangular_jvp(lazy_tangent *g) {
 }
 
 /* One matrix, dense ones (n, …, r, k): the examples are further columns of one product. */
-static int sparse_columns_batch(lazy_batching *g) {
+int ops_sparse_columns_batch(lazy_batching *g) {
     if (g->batched[0] || g->batched[2] || g->batched[3])
         return derive_batch_leading(g);
     const lazy_aval one = graph_node_aval(INPUT(1)), out = graph_node_aval(g->node);
@@ -506,7 +512,7 @@ static int sparse_columns_batch(lazy_batching *g) {
 }
 
 /* The columns of dense matrices stay divided; all else is needed whole. */
-static int sparse_columns_shard(lazy_shard_rule *g) {
+int ops_sparse_columns_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
     shard_factor_keep(&f, g, 1, g->in[1].ndim - 1, g->out->ndim - 1);
     return shard_solve(g, &f, -1);
@@ -524,8 +530,8 @@ NEAP_OP(
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2, .dtype = graph_dtype_same,
     .shape = sparse_product_shape, .call = product_call, .cost = sparse_cost, .flops = sparse_flops,
-    .grad = sparse_product_grad, .jvp = sparse_product_jvp, .batch = sparse_columns_batch,
-    .shard = sparse_columns_shard)
+    .grad = sparse_product_grad, .jvp = sparse_product_jvp, .batch = ops_sparse_columns_batch,
+    .shard = ops_sparse_columns_shard)
 
 NEAP_OP(
     sparse_sample,
@@ -550,5 +556,5 @@ NEAP_OP(
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN2 | LAZY_RESIDUAL_OUT, .dtype = graph_dtype_same,
     .shape = sparse_triangular_shape, .call = solve_call, .cost = sparse_cost, .flops = sparse_flops,
-    .grad = sparse_triangular_grad, .jvp = sparse_triangular_jvp, .batch = sparse_columns_batch,
-    .shard = sparse_columns_shard)
+    .grad = ops_sparse_system_grad, .jvp = ops_sparse_system_jvp, .batch = ops_sparse_columns_batch,
+    .shard = ops_sparse_columns_shard)

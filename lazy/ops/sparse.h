@@ -42,6 +42,16 @@ int ops_sparse_kind(int dtype);
 /* Do rows never begin before those above them? If not, rows may share elements of a result. */
 bool ops_sparse_rise(const lazy_tensor *starts);
 
+/* ---- Systems (sparse.c) ------------------------------------------------------------------------------------------
+ * Rows whose inputs are elements (…, s), right sides (…, n, k), columns (…, s) and starts of rows (…, n + 1), and whose
+ * second attribute says whether the system is the transposed one. */
+int ops_sparse_system_shape(const char *op, const lazy_call_desc *call, lazy_result *out);
+int ops_sparse_system_grad(lazy_grad *g);
+int ops_sparse_system_jvp(lazy_tangent *g);
+/* Rules of rows with one sparse matrix and a dense one, whose columns are independent. */
+int ops_sparse_columns_batch(lazy_batching *g);
+int ops_sparse_columns_shard(lazy_shard_rule *g);
+
 /* ---- Pairs of matrices (sparse_places.c) ------------------------------------------------------------------------- */
 /* Matrices A and B, and C or its places, whose rows workers share. */
 typedef struct sparse_pair {

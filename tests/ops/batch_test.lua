@@ -18,6 +18,7 @@ local ELSEWHERE = {
     places = "its input has values when it is recorded, so it is never batched",
     eig = "tests/golden/complex_linalg_test.lua",
     matrix_function = "tests/golden/complex_more_test.lua",
+    sparse_solve = "tests/contracts/sparse_direct_test.lua, where its library is there",
     join = "only of blocks, where batched ops on meshed arrays are spread",
     callback = "tests/stdlib/vmap_test.lua", callback_part = "tests/stdlib/vmap_test.lua",
 }

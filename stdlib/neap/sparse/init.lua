@@ -5,6 +5,7 @@ require "neap.sparse.arithmetic"
 require "neap.sparse.make" (sparse)
 require "neap.sparse.iterations" (sparse)
 require "neap.sparse.triangular" (sparse)
+require "neap.sparse.direct" (sparse)
 require "neap.sparse.eigen" (sparse)
 require "neap.sparse.lobpcg" (sparse)
 

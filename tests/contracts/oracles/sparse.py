@@ -1,6 +1,6 @@
 """sparse.py: oracles of np.sparse: SciPy's sparse arrays."""
 
-MODULES = """sparse sparse_solvers"""
+MODULES = """sparse sparse_solvers sparse_direct"""
 
 import numpy as np  # noqa: E402
 import scipy.sparse  # noqa: E402
@@ -36,6 +36,24 @@ def triangular(o, d, b):
     unit = o.get("unit_diagonal", False)
     return scipy.sparse.linalg.spsolve_triangular(a.astype(np.result_type(a.dtype, b.dtype)), b,
                                                   lower=o.get("lower", True), unit_diagonal=unit)
+
+
+DIRECT_ROW, DIRECT_COL = [0, 1, 2, 3, 0, 0, 1, 2, 2, 3, 3, 3], [2, 0, 3, 1, 0, 1, 3, 1, 2, 0, 3, 3]
+
+
+def direct_solution(o, d, b):
+    """SciPy's solution of the system of sparse_direct_test.lua, by SuperLU."""
+    data = np.concatenate([np.array([4, -5, 6, 3.5], d.dtype), d])
+    a = scipy.sparse.coo_array((data, (DIRECT_ROW, DIRECT_COL)), shape=(4, 4)).tocsc()
+    return scipy.sparse.linalg.splu(a).solve(b.astype(a.dtype), trans=o.get("trans", "N"))
+
+
+def dense_solution(jnp, o, d, b):
+    """The same by JAX and a dense matrix."""
+    a = jnp.zeros((4, 4), d.dtype).at[jnp.array(DIRECT_ROW), jnp.array(DIRECT_COL)].add(
+        jnp.concatenate([jnp.array([4, -5, 6, 3.5], d.dtype), d]))
+    a = a if o.get("trans", "N") == "N" else a.T
+    return jnp.linalg.solve(jnp.conj(a) if o.get("trans") == "H" else a, b)
 
 
 def extremes(o, main, above):

@@ -1,0 +1,165 @@
+--- direct.lua: np.sparse.spsolve, splu, factorized: systems of any sparse matrix, by LU factorization.
+--
+-- The op sparse_solve (lazy/ops/sparse_solve.c) factors and solves, and finds the factors of a matrix again that it has
+-- made lately. So the object that splu gives holds the matrix, and the factors belong to the core: it is a tree of the
+-- arrays of the matrix, as a sparse array is (value.lua), and may be an argument of a jitted function.
+local core = require "neap.core"
+local convert = require "neap.sparse.convert"
+local hints = require "neap.core.hints"
+local operands = require "neap.arrays.operands"
+local trees = require "neap.core.trees"
+local value = require "neap.sparse.value"
+
+local np = core.np
+local raise, attrs = core.raise, core.attrs
+
+-- ---- Systems --------------------------------------------------------------------------------------------------------
+
+local has_library
+
+--- Raises where the library is missing, what to install. (The core loads it by itself, when it solves.)
+local function need_library(name)
+    has_library = has_library or pcall(require("ffi").load, "libklu.so.2") or pcall(require("ffi").load, "libklu.so.1")
+    if not has_library then
+        raise(name, "it needs KLU of SuiteSparse, which is not installed (package libklu1)")
+    end
+end
+
+--- Argument 1 of np.name as a square csr or csc array of floats, and how many rows it has.
+local function matrix_of(name, A)
+    local format, rows, columns = value.check(name, 1, A)
+    if rows ~= columns then raise(name, "argument 1 (A) must be square, got shape (%d, %d)", rows, columns) end
+    need_library(name)
+    if format == "coo" then A = convert.to(name, 1, A, "csr") end
+    local facts = core.dtype_of(A.data)
+    return facts.inexact and A or A:astype(facts.real), rows
+end
+
+--- The right sides of a system with the matrix A.
+local function side_of(name, position, b, A)
+    local _, rows = value.form(A)
+    if value.is(b) then
+        raise(name, "argument %d (b) must be a dense array, got %s; b:toarray() makes one", position, core.describe(b))
+    end
+    if type(b) == "table" and getmetatable(b) == nil then
+        b = operands.beside(name, position, b, core.dtype_of(A.data))
+    end
+    if not core.is_array(b) then core.bad_argument(name, position, "b", "an array", b) end
+    local dims = core.shape_of(b)
+    if #dims < 1 or #dims > 2 or dims[1] ~= rows then
+        raise(name, "argument %d (b) must have %d rows, as A, got shape %s", position, rows, core.shape_text(b))
+    end
+    return b
+end
+
+--- x with A x = b, or Aᵀ x = b, for a csr or csc array.
+local function solution(A, b, transposed)
+    local format, rows = value.form(A)
+    local dtype, dims = np.result_type(A.data, b), core.shape_of(b)
+    local right = np.reshape(np.astype(b, dtype), rows, #dims == 2 and dims[2] or 1)
+    local inputs = { np.astype(A.data, dtype), right, A.indices, A.indptr }
+    local turned = (format == "csc") ~= transposed -- what is stored by columns is, read as rows, the transpose
+    attrs[0], attrs[1] = rows, turned and 1 or 0
+    local x = core.recordn(core.ids.sparse_solve, inputs, 4, 2)
+    return np.reshape(x, dims)
+end
+
+-- ---- Factorizations as values ---------------------------------------------------------------------------------------
+
+local methods, fields = {}, {}
+local classes = setmetatable({}, { __mode = "v" })
+
+local function index(lu, key)
+    if type(key) == "string" and fields[key] then return fields[key](lu) end
+    if type(key) == "string" and methods[key] then return methods[key] end
+    core.fail("%s", hints.name("lu", tostring(key), { methods, fields }))
+end
+
+--- A factorization of a csr or csc array; there is a class for each class of these.
+local function new(A)
+    local text = ("splu(%s)"):format(trees.class_of(A).__tree)
+    if not classes[text] then
+        classes[text] = { __tree = text, factors = true, __index = index,
+                          __describe = function() return "a factorization, " .. text end,
+                          __tostring = function() return "LU factorization, " .. text end }
+    end
+    return setmetatable({ A = A }, classes[text])
+end
+
+--- lu.shape -> table: rows and columns of the matrix that np.sparse.splu has factored.
+--- > np.sparse.splu(np.sparse.eye(3)).shape[1]
+-- 3
+function fields.shape(lu) return lu.A.shape end
+
+--- lu.dtype -> string: the dtype of the matrix that np.sparse.splu has factored, of floats.
+--- > np.sparse.splu(np.sparse.eye(3)).dtype
+-- f32
+function fields.dtype(lu) return lu.A.dtype end
+
+local TURNED = { N = false, T = true, H = true }
+
+--- lu:solve(b, {trans="N"}): x with A x = b, for the matrix A that np.sparse.splu has factored; b is a vector or a
+-- matrix of right sides. All else as np.sparse.spsolve.
+--- trans: "T" solves Aᵀ x = b, "H" the same with the conjugates of A's elements
+--- > lu = np.sparse.splu(np.sparse.csr_array{{2, 1}, {0, 4}})
+--- > lu:solve(np.array{4, 8}), lu:solve(np.array{4, 8}, {trans="T"})
+-- [1. 2.]
+-- [2.  1.5]
+function methods.solve(lu, b, given)
+    local name = "sparse.splu.solve"
+    local class = trees.class_of(lu)
+    if not class or not class.factors then
+        raise(name, "expected a factorization in front of it, lu:solve(b), got %s", core.describe(lu))
+    end
+    local o = core.options(name, given, { trans = true })
+    local trans = o.trans == nil and "N" or o.trans
+    if TURNED[trans] == nil then core.bad_argument(name, nil, "trans", '"N", "T" or "H"', o.trans) end
+    b = side_of(name, 1, b, lu.A)
+    if trans ~= "H" or np.result_type(lu.A.data, b):sub(1, 1) ~= "c" then
+        return solution(lu.A, b, TURNED[trans])
+    end
+    return np.conj(solution(lu.A, np.conj(b), true)) -- the transposed system, whose factors are there
+end
+
+return function(sparse)
+    --- np.sparse.spsolve(A, b): x with A x = b for any square sparse array A, by an LU factorization; b is a vector or a
+    -- matrix of right sides. Computed in f64, and rounded to the dtype in which A and b meet. An element of A that is
+    -- not finite, a singular A, for which a pivot is 0, and a solution of finite numbers that is not finite are errors,
+    -- which say the row or column; as A and b may be lazy, they come when x is asked for. An A that is singular but for
+    -- rounding is solved. Derivatives are by the elements of A and by b: a transposed system with the same factors. The
+    -- factors of the last matrices are kept, 8 at most, and 256 MB but for the last one. By KLU of SuiteSparse (package
+    -- libklu1), which orders by minimum degree: T. Davis and E. Palamadai Natarajan, Algorithm 907, 2010.
+    --- > A = np.sparse.diags({-1, 2, -1}, {offsets={-1, 0, 1}, shape={4, 4}})
+    --- > np.sparse.spsolve(A, np.array{1, 0, 0, 1})
+    -- [1. 1. 1. 1.]
+    function sparse.spsolve(A, b)
+        local name = "sparse.spsolve"
+        A = matrix_of(name, A)
+        return solution(A, side_of(name, 2, b, A), false)
+    end
+
+    --- np.sparse.splu(A) -> factorization: the LU factorization of a square sparse array A, for many right sides:
+    -- lu:solve(b) is np.sparse.spsolve(A, b). Waits for the factors, but while tracing, and raises where A is singular.
+    -- Of the values that np.sparse.spsolve has, lu has derivatives, too. lu.shape and lu.dtype are those of A.
+    --- > lu = np.sparse.splu(np.sparse.csr_array{{2, 1}, {0, 4}})
+    --- > lu:solve(np.array{{4, 2}, {8, 0}})
+    -- [[1. 1.]
+    --  [2. 0.]]
+    function sparse.splu(A)
+        local rows
+        A, rows = matrix_of("sparse.splu", A)
+        local tried = solution(A, np.zeros({ rows }, { dtype = A.dtype }), false)
+        if core.info(tried).traced == 0 then np.wait(tried) end
+        return new(A)
+    end
+
+    --- np.sparse.factorized(A) -> function: a function from a right side b to x with A x = b, for a square sparse array
+    -- A: that of np.sparse.splu(A):solve(b).
+    --- > solve = np.sparse.factorized(np.sparse.csr_array{{2, 1}, {0, 4}})
+    --- > solve(np.array{4, 8})
+    -- [1. 2.]
+    function sparse.factorized(A)
+        local lu = sparse.splu(A)
+        return function(b) return lu:solve(b) end
+    end
+end
