@@ -103,6 +103,16 @@ return function(add_case, make)
         return (np.sparse.cg(A, x, { rtol = 1e-4 }))
     end, LAPLACIAN .. "sl.cg(A, x, rtol=1e-4)[0]")
 
+    --- Another matrix in each call, as the factors of one would be found again.
+    add_case { group = "daily", name = "spsolve of a Laplacian, 40000 points", inputs = normals { 40000 },
+               once = function(x)
+                   local B, calls = laplacian(200):astype "f64", 0
+                   return function()
+                       calls = calls + 1
+                       np.sparse.spsolve(B * (1 + calls / 1024), x):wait()
+                   end
+               end, scipy = LAPLACIAN .. "sl.spsolve(A.astype(np.float64).tocsc(), x)" }
+
     -- ---- Solvers ----------------------------------------------------------------------------------------------------
 
     local function rosen(x)

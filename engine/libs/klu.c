@@ -278,8 +278,10 @@ void engine_klu_solve(const engine_klu *f, bool transposed, int columns, double 
     own.xwork = scratch;
     if (f->a.complex && transposed)
         lib.z_tsolve(f->symbolic, &own, f->a.n, columns, b, 0, &c);
+    else if (f->a.complex)
+        lib.z_solve(f->symbolic, &own, f->a.n, columns, b, &c);
+    else if (transposed)
+        lib.tsolve(f->symbolic, &own, f->a.n, columns, b, &c);
     else
-        (f->a.complex  ? lib.z_solve
-         : transposed ? lib.tsolve
-                      : lib.solve)(f->symbolic, &own, f->a.n, columns, b, &c);
+        lib.solve(f->symbolic, &own, f->a.n, columns, b, &c);
 }

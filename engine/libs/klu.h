@@ -22,8 +22,8 @@ typedef struct engine_klu_matrix { /* of n rows and columns, n > 0; no place twi
 } engine_klu_matrix;
 
 typedef struct engine_klu_pivot { /* why a matrix is singular */
-    int column; /* the first one for which no pivot is left */
-    int rank;   /* the greatest rank that any elements at these places have */
+    int column;                   /* the first one for which no pivot is left */
+    int rank;                     /* the greatest rank that any elements at these places have */
 } engine_klu_pivot;
 
 /* Loads the library now: NEAP_OK or NEAP_E_LIBRARY. */

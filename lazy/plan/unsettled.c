@@ -1,8 +1,8 @@
 /* unsettled.c: which arrays may fail yet, with a call that has not finished.
  *
  * A function of the script may fail whatever it is given: a callback, and a loop or branch that has effects. So may an
- * op that fails for some values (LAZY_OP_FAILS). An array is *unsettled* if it was made by a run with such a call, or by
- * one that read what is unsettled; until its value is there. Regions that read it have kernels of one result each
+ * op that fails for some values (LAZY_OP_FAILS). An array is *unsettled* if it was made by a run with such a call, or
+ * by one that read what is unsettled; until its value is there. Regions that read it have kernels of one result each
  * (region.c), since a kernel with several results gives them all or none.
  *
  * Ops of such runs may have to wait for the script, which calls the function. Nothing else may be made to wait for

@@ -18,7 +18,7 @@ local LICENSES = {
     luajit = "MIT", readline = "GPL-3.0-or-later", ["llvm-toolchain-19"] = "Apache-2.0 WITH LLVM-exception",
     ["gcc-12"] = "GPL-3.0-or-later WITH GCC-exception-3.1", zlib = "Zlib", libzstd = "BSD-3-Clause OR GPL-2.0-only",
     openmpi = "BSD-3-Clause", glibc = "LGPL-2.1-or-later", openblas = "BSD-3-Clause", onednn = "Apache-2.0",
-    fftw3 = "GPL-2.0-or-later",
+    fftw3 = "GPL-2.0-or-later", suitesparse = "LGPL-2.1-or-later",
     zeromq3 = "LGPL-3.0-or-later WITH LGPL-3.0-linking-exception", libsodium = "ISC",
 }
 -- Those of what is inside of a package of ours, beside MIT.

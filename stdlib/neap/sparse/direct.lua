@@ -106,7 +106,7 @@ local TURNED = { N = false, T = true, H = true }
 -- [1. 2.]
 -- [2.  1.5]
 function methods.solve(lu, b, given)
-    local name = "sparse.splu.solve"
+    local name = "lu.solve"
     local class = trees.class_of(lu)
     if not class or not class.factors then
         raise(name, "expected a factorization in front of it, lu:solve(b), got %s", core.describe(lu))
@@ -122,8 +122,8 @@ function methods.solve(lu, b, given)
 end
 
 return function(sparse)
-    --- np.sparse.spsolve(A, b): x with A x = b for any square sparse array A, by an LU factorization; b is a vector or a
-    -- matrix of right sides. Computed in f64, and rounded to the dtype in which A and b meet. An element of A that is
+    --- np.sparse.spsolve(A, b): x with A x = b for any square sparse array A, by an LU factorization; b is a vector or
+    -- a matrix of right sides. Computed in f64, and rounded to the dtype in which A and b meet. An element of A that is
     -- not finite, a singular A, for which a pivot is 0, and a solution of finite numbers that is not finite are errors,
     -- which say the row or column; as A and b may be lazy, they come when x is asked for. An A that is singular but for
     -- rounding is solved. Derivatives are by the elements of A and by b: a transposed system with the same factors. The
@@ -139,8 +139,8 @@ return function(sparse)
     end
 
     --- np.sparse.splu(A) -> factorization: the LU factorization of a square sparse array A, for many right sides:
-    -- lu:solve(b) is np.sparse.spsolve(A, b). Waits for the factors, but while tracing, and raises where A is singular.
-    -- Of the values that np.sparse.spsolve has, lu has derivatives, too. lu.shape and lu.dtype are those of A.
+    -- lu:solve(b) is np.sparse.spsolve(A, b), with its derivatives. Waits for the factors, but while tracing, and raises
+    -- where A is singular. lu.shape and lu.dtype are those of A.
     --- > lu = np.sparse.splu(np.sparse.csr_array{{2, 1}, {0, 4}})
     --- > lu:solve(np.array{{4, 2}, {8, 0}})
     -- [[1. 1.]
