@@ -139,8 +139,8 @@ return function(sparse)
     end
 
     --- np.sparse.splu(A) -> factorization: the LU factorization of a square sparse array A, for many right sides:
-    -- lu:solve(b) is np.sparse.spsolve(A, b), with its derivatives. Waits for the factors, but while tracing, and raises
-    -- where A is singular. lu.shape and lu.dtype are those of A.
+    -- lu:solve(b) is np.sparse.spsolve(A, b), with its derivatives. Waits for the factors, but while tracing, and
+    -- raises where A is singular. lu.shape and lu.dtype are those of A.
     --- > lu = np.sparse.splu(np.sparse.csr_array{{2, 1}, {0, 4}})
     --- > lu:solve(np.array{{4, 2}, {8, 0}})
     -- [[1. 1.]
