@@ -198,12 +198,12 @@ int program_lower_on(neap_ctx *ctx, neap_program *program, bool placed, const la
 neap_program *program_runs(neap_program *program) {
     int status = 0;
     while (status == 0 && (program->meshed || program->calls)) {
-        int32_t home = program->home;
         if (!program->lowered)
             status = program_lower_on(program->ctx, program, true, NULL, &program->lowered);
-        if (status == 0)
-            program = program->lowered->program;
-        program->home = home;
+        if (status)
+            break;
+        program->lowered->program->home = program->home;
+        program = program->lowered->program;
     }
     return status ? NULL : program;
 }
