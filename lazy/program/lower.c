@@ -143,7 +143,7 @@ void program_lowered_free(lazy_lowered *lowered) {
     free(lowered);
 }
 
-/* Records the program in the trace, as it is, however programs are applied around it. */
+/* Records the program in the trace, whatever is set for programs that are applied around. */
 static int record_lowered(lowering *l) {
     lazy_levels *levels = &l->ctx->levels, before = *levels;
     levels->rules = LAZY_RULES_AS_THEY_ARE;

@@ -401,7 +401,7 @@ static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, 
     return 0;
 }
 
-/* Is it planned as it is? */
+/* Notes why the program has to be lowered, if at all. */
 static void find_what_is_lowered(neap_program *program) {
     for (int64_t k = 0; k < program->inputs.n; k++)
         program->meshed |= graph_is_meshed(program->inputs.at[k]);

@@ -177,8 +177,7 @@ neap_node *program_number_again(neap_ctx *ctx, neap_node *node) {
     return casts && node->in[0]->flags & LAZY_WEAK ? node->in[0] : node;
 }
 
-/* A node in the place of another: a number, or an array that takes the dtypes of what it meets, where that does. OWNED.
- */
+/* A node in place of another node: a number where the other is a number, a weak array where the other is weak. OWNED */
 static neap_node *in_place_of(neap_ctx *ctx, neap_node *node, const neap_node *other) {
     if (other->flags & LAZY_WEAK) {
         neap_node *number = program_number_again(ctx, node);
@@ -254,7 +253,7 @@ static int replay_call(replay *r, int64_t position, const neap_node *call, const
     return status;
 }
 
-/* A result of an inlined call, which the node takes out of it. */
+/* A result of an inlined call, for the node that takes the result. */
 static int replay_result(replay *r, int64_t position, const neap_node *part, neap_node *const *results) {
     r->now[position] = in_place_of(r->ctx, results[part->attrs[0]], part);
     return r->now[position] ? 0 : neap_error_code();
