@@ -15,10 +15,10 @@
  * A program is lowered when it is first run: replayed, in a trace that *lowers*. There the recorder records ops on
  * blocks, as it does for arrays with values, and the function of a call in place of the call; the trace becomes an
  * ordinary program, which is planned, fused and run like any other. Derivatives and batches are made of the program
- * itself, which has the rules. The bodies of control flow are lowered where they are planned. Calls that stand for a
- * border, those of np.checkpoint and np.optimization_barrier, stay.
+ * itself, which has the rules. The bodies of control flow are lowered when the bodies are planned. Calls of
+ * np.checkpoint and np.optimization_barrier, which are borders, stay calls.
  *
- * What comes of a program on a mesh may have calls, for its blocks, and is lowered in its turn.
+ * The lowered program of a program on a mesh may have calls, for blocks, and is lowered in turn.
  */
 #ifndef LAZY_LOWER_H
 #define LAZY_LOWER_H
