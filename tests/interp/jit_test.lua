@@ -145,12 +145,57 @@ local function parts_of_texts()
     end
 end
 
+-- A table of constants that a loop makes in each turn: compiled code knows its elements, of which each turn may read
+-- another one. Elements are constants of all types, and variables; which turn is compiled depends on two counts.
+local ELEMENTS = { "1", "-2", "0.5", "-0.0", "'a'", "'b'", "true", "false", "x", "-x", "y", "z" }
+local LOOPS = {
+    "for k, v in ipairs(%s) do visit(k, v) end",
+    "local t, k = %s, 1 while t[k] ~= nil do visit(k, t[k]) k = k + 1 end",
+    "local t, k = %s, 1 while t[k] do visit(k, t[k]) k = k + 1 end",
+    "local t = %s for k = 1, #t do visit(k, t[k]) end",
+    "local t = %s for k = 1, 9 do if t[k] == x then visit(k, t[k]) end end",
+}
+
+local function loop_over_constants()
+    local elements = {}
+    for k = 1, math.random(3, 8) do elements[k] = ELEMENTS[math.random(#ELEMENTS)] end
+    return ([[return function(outer, y, z)
+        local text, sum, seen = tostring, 0, {}
+        local function visit(k, v)
+            seen[#seen + 1] = v
+            sum = sum + k * (type(v) == "number" and v or #text(v))
+        end
+        for _, x in ipairs(outer) do %s end
+        return sum, #seen, text(seen[#seen])
+    end]]):format(LOOPS[math.random(#LOOPS)]:format("{ " .. table.concat(elements, ", ") .. " }"))
+end
+
+local function constants_of_loops()
+    local outer = {}
+    for k = 1, 13 do outer[k] = k / 2 end
+    for seed = 1, 40 do
+        math.randomseed(seed)
+        local source = loop_over_constants()
+        local compiled, interpreted = loadstring(source)(), loadstring(source)()
+        jit.off(interpreted, true)
+        local expected = { interpreted(outer, 3, "c") }
+        for hotloop = 1, 60 do
+            jit.flush()
+            jit.opt.start("hotloop=" .. hotloop, "hotexit=" .. hotloop % 13 + 1)
+            for _ = 1, 2 do check.equal({ compiled(outer, 3, "c") }, expected, source) end
+        end
+    end
+    jit.opt.start("hotloop=56", "hotexit=10")
+end
+
 if process.has_hook_checks() then
     check.test("compiled code takes the metatable of a file", metatables_of_files)
     check.test("compiled parts of texts equal interpreted ones", parts_of_texts)
+    check.test("compiled loops over constants equal interpreted ones", constants_of_loops)
 else
     check.skip("compiled code takes the metatable of a file", "the packaged LuaJIT takes what lies on C's stack")
     check.skip("compiled parts of texts equal interpreted ones", "the packaged LuaJIT may read beyond them")
+    check.skip("compiled loops over constants equal interpreted ones", "the packaged LuaJIT takes nil for others")
 end
 
 check.test("loads from memory are not moved past calls", function()
