@@ -18,7 +18,7 @@ typedef struct copy_op {
     size_t offset, bytes; /* of `from` */
     size_t at;            /* where they go in `to` */
     bool fresh;           /* what `to` held is forgotten, also a failure */
-    bool alone;           /* the only one to `to`: it waits for no other's source, so `from` is lent to it */
+    bool alone;           /* the only one to `to`: no wait for another source, so `from` is lent */
 } copy_op;
 
 static int run_copy(void *arg, const neap_run *run) {

@@ -6,7 +6,7 @@
  *
  * Where the devices are of several kinds, or theirs has no such collective, each part is copied to each target.
  *
- * A part that is alone is lent to the op. One of several is not: what would be written over it would wait for all.
+ * A part that is alone is lent to the op. One of several is not: a write over the part would wait for all.
  */
 #include "engine/device_internal.h"
 

@@ -1,14 +1,14 @@
 /* klu.c: the functions of KLU, found at run time on the first call that needs one, and the factors that are kept.
  *
  * The library is that of SuiteSparse 5 or 7, libklu.so.1 or libklu.so.2, whose structures are laid out alike. Built
- * without its headers: what is declared here is checked against the library's own defaults when it is loaded. A pivot
+ * without headers: declarations are checked against the library's own defaults when the library is loaded. A pivot
  * on the diagonal is taken if it is at least TOLERANCE times the largest element of the column. Rows are scaled by
  * their largest elements first (KLU's default). T. Davis and E. Palamadai Natarajan, "Algorithm 907: KLU, a direct
  * sparse solver for circuit simulation problems", 2010.
  *
  * Factors are kept in a list, the latest used first: KEPT of them at most, and no more than KEPT_BYTES but for the
- * first. A matrix is compared bit by bit. New factors of it would have the same bits as those that are kept, so nothing
- * depends on whether they still are. */
+ * first. Matrices are compared bit by bit. New factors of an equal matrix would have the bits of the kept ones, so no
+ * result depends on what is kept. */
 #include "engine/libs/klu.h"
 
 #include <pthread.h>
@@ -96,7 +96,7 @@ static struct {
     X(free_numeric)                                                                                                    \
     X(z_free_numeric)
 
-/* Are the library's settings where they are declared here? Its defaults are those of klu.h. */
+/* Are the library's settings where this file declares them? The defaults are those of klu.h. */
 static bool is_laid_out_so(void) {
     union {
         control c;
@@ -169,7 +169,7 @@ void engine_klu_release(engine_klu *f) {
     pthread_mutex_unlock(&kept.lock);
 }
 
-/* Those of a matrix, which come first in the list now; NULL: there are none. */
+/* The factors of a matrix, moved to the front of the list; NULL: there are none. */
 static engine_klu *find_kept(const engine_klu_matrix *a) {
     pthread_mutex_lock(&kept.lock);
     engine_klu **at = &kept.first;

@@ -2,8 +2,8 @@
  * public interface.
  *
  * A matrix is stored by columns. KLU calls no BLAS and has no threads, so the bits of factors and solutions depend on
- * the arguments alone. The factors of the latest matrices are kept, and found again by what the matrix holds: the
- * transposed systems of derivatives, and further right sides, take the factors that are there. */
+ * the arguments alone. The factors of the latest matrices are kept, and found again by the elements of the
+ * matrix: transposed systems of derivatives, and further right sides, take the kept factors. */
 #ifndef NEAP_ENGINE_KLU_H
 #define NEAP_ENGINE_KLU_H
 

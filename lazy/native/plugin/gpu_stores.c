@@ -1,5 +1,5 @@
-/* gpu_stores.c: what grid kernels that reduce store (gpu_writer.h): elements of the group's rows, which may read results
- * of the reductions, and results of each row.
+/* gpu_stores.c: what grid kernels that reduce store (gpu_writer.h): elements of the group's rows, which may read
+ * results of the reductions, and results of each row.
  */
 #include <string.h>
 
