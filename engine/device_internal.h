@@ -36,7 +36,7 @@ typedef struct engine_memory { /* the buffers of one memory: of a device, or of 
 
 struct neap_buffer { /* with its block, also a free one */
     neap_var var;
-    _Atomic uint64_t refs;      /* all of them, and above those the lent ones (buffer.c) */
+    _Atomic uint64_t refs;      /* references, in the upper half the lent ones (buffer.c) */
     _Atomic bool dying;         /* counts as such in its class; large */
     _Atomic uint64_t mark;      /* of what it holds; 0: nobody has asked */
     int device;                 /* its number then */
@@ -139,7 +139,7 @@ int engine_launch_graph_alloc(neap_launch_graph *graph, size_t bytes, void **out
 void engine_launch_graph_free(neap_launch_graph *graph, const void *memory);
 
 /* copy.c */
-/* Copies the part to byte `at` of `to`. fresh: the earlier contents are forgotten. alone: it is the only part. */
+/* Copies the part to byte `at` of `to`. fresh: the earlier contents are forgotten. alone: no other part comes. */
 int engine_copy_part(neap_buffer *to, size_t at, const neap_part *part, bool fresh, bool alone, const neap_push *push);
 
 #endif

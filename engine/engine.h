@@ -99,8 +99,8 @@ NEAP_API uint64_t neap_var_version(const neap_var *var);
 /* Does not wait. NEAP_OK: all pushed writes have completed. NEAP_PENDING: not yet; `waker` (may be NULL) is woken then.
  * Negative: the variable's failure, with its text; a failure is *not* consumed. */
 NEAP_API int neap_var_poll(neap_var *var, neap_waker *waker);
-/* The same failure, for an op that reads the variable and has begun: whatever writes were pushed behind the op.
- * NEAP_OK: there is none. */
+/* The variable's failure, for an op that reads the variable and has begun, whatever writes were pushed behind the op.
+ * NEAP_OK: no failure. */
 NEAP_API int neap_var_failure(neap_var *var);
 /* The caller has told of the variable's failure, if there is any: neap_wait_all will not return the failure. */
 NEAP_API void neap_var_told(neap_var *var);
