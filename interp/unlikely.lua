@@ -226,8 +226,8 @@ local function counted_arguments(list, k)
     return '#... is the length of the first argument; select("#", ...) counts them'
 end
 
--- What gives a function, which pcall may call.
-local MAKERS = set "grad value_and_grad jacobian jacfwd jacrev hessian vmap jit checkpoint kernel vectorize vjp jvp "
+-- Functions that give arrays, besides those that are methods of arrays. What others give, pcall may call.
+local GIVE_ARRAYS = set "array asarray zeros ones full eye arange linspace "
 
 --- pcall(np.ones{3}), pcall(x:sum()): what a call gives in the place of a function.
 local function called_early(list, k)
@@ -243,11 +243,8 @@ local function called_early(list, k)
         return ("pcall gets what the method gives, and calls that; pcall(%s.%s, %s) calls the method"):format(
             first, name, first)
     end
-    if first ~= "np" or last == k + 2 or MAKERS[name] then return nil end
-    local path = {}
-    for place = k + 2, last, 2 do path[#path + 1] = list[place].word end
-    return ("pcall gets what the function gives, and calls that; pcall(%s, …) calls the function"):format(
-        table.concat(path, "."))
+    if first ~= "np" or last ~= k + 4 or not (GIVE_ARRAYS[name] or core.methods[name]) then return nil end
+    return ("pcall gets what the function gives, and calls that; pcall(np.%s, …) calls the function"):format(name)
 end
 
 --- m[[0, 1]]: a text of Lua's, which is an index of one element, and of NumPy's a list of rows.

@@ -95,6 +95,7 @@ fields = {
     a, b = x.shape
 }
 print(pcall(np.grad(function(v) return v end), 3), pcall(np.ones, {3}), pcall(load "return 1"), fields)
+print(pcall(np.disable_jit(function() return 1 end)), pcall(np.callback(function() end)), pcall(np.custom_jvp(inf)))
 print [[1, 2]]
 print(x[ [[0]] ])
 return inf(s), state
