@@ -5,7 +5,9 @@
  * added up first, in their order. A matrix that is singular, has an element that is not finite, or so small ones that
  * the solution of finite right sides is not finite, fails the call: its text says which row or column.
  *
- * One matrix: the calling thread factors, and workers share the right sides. Several: workers share the matrices. */
+ * One matrix: the calling thread factors, and workers share the right sides. Several: workers share the matrices. Where
+ * something failed, the calling thread goes on alone from there: an error's text belongs to the thread that met it, and
+ * what lacked memory may find some. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -30,7 +32,7 @@ typedef struct system_work {
     bool complex, wide, transposed;
     int parts;                 /* numbers of an element */
     const engine_klu *factors; /* of the matrix whose right sides are shared */
-    _Atomic int failed;        /* a status */
+    _Atomic bool failed;       /* a part of them has */
     _Atomic int64_t first;     /* the first matrix that failed */
 } system_work;
 
@@ -173,9 +175,8 @@ static int solve_columns(const system_work *w, const engine_klu *factors, int64_
 static void solve_part(void *arg, int64_t index, const neap_run *run) {
     system_work *w = arg;
     const int64_t from = index * TOGETHER, rest = w->k - from;
-    int status = solve_columns(w, w->factors, 0, from, rest < TOGETHER ? (int)rest : TOGETHER, run);
-    if (status)
-        atomic_store(&w->failed, status);
+    if (solve_columns(w, w->factors, 0, from, rest < TOGETHER ? (int)rest : TOGETHER, run))
+        atomic_store(&w->failed, true);
 }
 
 /* All right sides of one matrix, on this thread. */
@@ -207,7 +208,7 @@ static int solve_shared(system_work *w, const neap_run *run) {
     neap_parallel_for(run, (w->k + TOGETHER - 1) / TOGETHER, solve_part, w);
     w->factors = NULL;
     engine_klu_release(factors);
-    return atomic_load(&w->failed);
+    return atomic_load(&w->failed) ? solve_matrix(w, 0, run) : NEAP_OK;
 }
 
 static int sparse_solve_call(const lazy_call *call, const neap_run *run) {
@@ -230,8 +231,9 @@ static int sparse_solve_call(const lazy_call *call, const neap_run *run) {
     else
         for (int64_t k = 0; k < w.matrices; k++)
             solve_one(&w, k, run);
-    /* Once more, for the text of its error, which is this thread's then. */
-    return atomic_load(&w.first) < w.matrices ? solve_matrix(&w, atomic_load(&w.first), run) : NEAP_OK;
+    for (int64_t k = atomic_load(&w.first); k < w.matrices && status == NEAP_OK; k++)
+        status = solve_matrix(&w, k, run);
+    return status;
 }
 
 /* ---- The row ----------------------------------------------------------------------------------------------------- */

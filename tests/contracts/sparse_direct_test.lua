@@ -108,6 +108,16 @@ local function refused(solve)
             local A = S.csr_array(np.array({ { 1e-300, 0 }, { 0, 1 } }, { dtype = "f64" }))
             np.wait(solve(A, np.array({ 1e300, 1 }, { dtype = "f64" })))
         end },
+        -- of right sides and of matrices that workers share
+        { "the solution is not finite: the matrix is nearly singular", function()
+            local A = S.csr_array(np.eye(200, { dtype = "f64" }) * 1e-300)
+            np.wait(solve(A, np.full({ 200, 100 }, 1e300, { dtype = "f64" })))
+        end },
+        { "the matrix 2 of 4 is singular: row 5 depends on others", function()
+            local A = S.csr_array(np.eye(5000, { dtype = "f64" }))
+            local factors = np.ones({ 4, 5000 }, { dtype = "f64" }):at { 2, 5 }:set(0):at { 3, 7 }:set(0)
+            np.wait(np.vmap(function(v) return solve(A * v, np.ones(5000)) end)(factors))
+        end },
     }
 end
 
