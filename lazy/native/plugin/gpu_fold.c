@@ -209,21 +209,16 @@ static gpu_shared places_for(gpu_writer *w, const lazy_sink *sink) {
  * their order. */
 static void fold_elements(gpu_writer *w, int level, const bool *needed, LLVMValueRef row, LLVMValueRef first,
                           LLVMValueRef end, int each, const gpu_shared *sum, const gpu_shared *next) {
-    const int values = w->loop->nloads + w->loop->nins;
     LLVMValueRef *own = w->value, never = LLVMConstNull(LLVMInt1TypeInContext(w->context));
     gpu_spot spots[GPU_FOLDED];
     gpu_loop turns;
     gpu_for(w, &turns, first, end, gpu_number(w, (int64_t)each * LAZY_LANES));
     LLVMValueRef is_first = LLVMBuildICmp(w->builder, LLVMIntEQ, turns.i, first, "");
-    for (int j = 0; j < each; j++) {
-        spots[j] = gpu_spot_of(w, row, gpu_add(w, turns.i, gpu_number(w, (int64_t)j * LAZY_LANES)));
-        w->value = own + j * values;
-        gpu_loads(w, needed, &spots[j]);
-    }
     for (int j = 0; j < each; j++)
-        w->value = own + j * values, gpu_instructions(w, needed, &spots[j]);
+        spots[j] = gpu_spot_of(w, row, gpu_add(w, turns.i, gpu_number(w, (int64_t)j * LAZY_LANES)));
+    gpu_together(w, needed, spots, each, own);
     for (int j = 0; j < each; j++) {
-        w->value = own + j * values;
+        gpu_use_set(w, own, j);
         for (int k = 0; k < w->loop->nsinks; k++)
             if (of_level(w, &w->loop->sinks[k], level))
                 take_element(w, k, &sum[k], &next[k], &spots[j], j == 0 ? is_first : never);

@@ -17,18 +17,13 @@ static gpu_spot spot_of(gpu_writer *w, LLVMValueRef i) {
 
 /* All elements of a thread: their loads, what is computed, and the stores. */
 static void write_side_by_side(gpu_writer *w, const bool *needed, LLVMValueRef first, LLVMValueRef *sets) {
-    const int values = w->loop->nloads + w->loop->nins;
     LLVMValueRef *own = w->value;
     gpu_spot spots[GPU_EACH];
-    for (int k = 0; k < GPU_EACH; k++) {
+    for (int k = 0; k < GPU_EACH; k++)
         spots[k] = spot_of(w, gpu_add(w, first, gpu_number(w, k * GPU_THREADS)));
-        w->value = sets + k * values;
-        gpu_loads(w, needed, &spots[k]);
-    }
+    gpu_together(w, needed, spots, GPU_EACH, sets);
     for (int k = 0; k < GPU_EACH; k++)
-        w->value = sets + k * values, gpu_instructions(w, needed, &spots[k]);
-    for (int k = 0; k < GPU_EACH; k++)
-        w->value = sets + k * values, store_element(w, &spots[k]);
+        gpu_use_set(w, sets, k), store_element(w, &spots[k]);
     w->value = own;
 }
 

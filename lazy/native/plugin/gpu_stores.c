@@ -47,23 +47,19 @@ static LLVMValueRef place_of_item(gpu_writer *w, LLVMValueRef item, LLVMValueRef
     return gpu_add(w, first, at);
 }
 
-/* Several items, GPU_THREADS apart, whose loads are under way together. */
+/* Several items, GPU_THREADS apart. */
 static void store_together(gpu_writer *w, const bool *needed, LLVMValueRef item, LLVMValueRef first,
                            LLVMValueRef count) {
-    const int values = w->loop->nloads + w->loop->nins, each = w->kernel->each;
-    LLVMValueRef *own = w->value;
+    LLVMValueRef *own = w->value, row;
     gpu_spot spots[GPU_FOLDED];
-    for (int j = 0; j < each; j++) {
-        LLVMValueRef row,
-            at = place_of_item(w, gpu_add(w, item, gpu_number(w, (int64_t)j * GPU_THREADS)), first, count, &row);
+    for (int j = 0; j < w->kernel->each; j++) {
+        LLVMValueRef number = gpu_add(w, item, gpu_number(w, (int64_t)j * GPU_THREADS));
+        LLVMValueRef at = place_of_item(w, number, first, count, &row);
         spots[j] = gpu_spot_of(w, row, at);
-        w->value = own + j * values;
-        gpu_loads(w, needed, &spots[j]);
     }
-    for (int j = 0; j < each; j++)
-        w->value = own + j * values, gpu_instructions(w, needed, &spots[j]);
-    for (int j = 0; j < each; j++)
-        w->value = own + j * values, store_kind(w, LAZY_SINK_STORE, &spots[j]);
+    gpu_together(w, needed, spots, w->kernel->each, own);
+    for (int j = 0; j < w->kernel->each; j++)
+        gpu_use_set(w, own, j), store_kind(w, LAZY_SINK_STORE, &spots[j]);
     w->value = own;
 }
 

@@ -288,6 +288,15 @@ void gpu_need(const gpu_writer *w, bool *needed, int value) {
 }
 
 /* ---- Sinks ------------------------------------------------------------------------------------------------------- */
+void gpu_together(gpu_writer *w, const bool *needed, gpu_spot *spots, int n, LLVMValueRef *sets) {
+    LLVMValueRef *own = w->value;
+    for (int j = 0; j < n; j++)
+        gpu_use_set(w, sets, j), gpu_loads(w, needed, &spots[j]);
+    for (int j = 0; j < n; j++)
+        gpu_use_set(w, sets, j), gpu_instructions(w, needed, &spots[j]);
+    w->value = own;
+}
+
 void gpu_store(gpu_writer *w, const lazy_sink *sink, LLVMValueRef value, gpu_spot *spot) {
     LLVMValueRef whole = sink->kind == LAZY_SINK_STORE ? spot->element : spot->row;
     LLVMValueRef i = element_of(w, sink_map(w, sink), spot, whole);

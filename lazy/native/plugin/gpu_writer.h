@@ -123,6 +123,11 @@ void gpu_need(const gpu_writer *w, bool *needed, int value);
 /* Loads of the values that are needed, then their instructions. */
 void gpu_loads(gpu_writer *w, const bool *needed, gpu_spot *spot);
 void gpu_instructions(gpu_writer *w, const bool *needed, gpu_spot *spot);
+/* The same of n elements, whose loads are under way together; the values of element j are set j of `sets`. */
+void gpu_together(gpu_writer *w, const bool *needed, gpu_spot *spots, int n, LLVMValueRef *sets);
+static inline void gpu_use_set(gpu_writer *w, LLVMValueRef *sets, int j) {
+    w->value = sets + j * (w->loop->nloads + w->loop->nins);
+}
 void gpu_store(gpu_writer *w, const lazy_sink *sink, LLVMValueRef value, gpu_spot *spot);
 /* The spot k elements behind the first one, in the same line of the last axis. */
 void gpu_neighbour(gpu_writer *w, gpu_spot *first, int k, gpu_spot *out);
