@@ -74,9 +74,10 @@ static int results(const neap_node *node) {
 
 /* clang-format off */
 NEAP_OP(call,
-    .doc = "A program, run as one step. Its rule says how it is differentiated: 0, by itself (reverse mode runs it "
-           "again); 1, by programs for reverse mode; 2, by a program for forward mode; 3, as 0, after a derivative has "
-           "used its rule; 4, as 3, and a batch is made by a rule. Behind its `results` there may be residuals.",
+    .doc = "A program, run as one step; where a program is run, the ops of a function with a rule stand in its place. "
+           "The rule says how the call is differentiated: 0, by itself (reverse mode runs it again); 1, by programs "
+           "for reverse mode; 2, by a program for forward mode; 3, as 0, after a derivative has used its rule; 4, as "
+           "3, and a batch is made by a rule. Behind its `results` there may be residuals.",
     .attrs = "control rule operands results own…", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ANY,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .payload = &control_payload, .control = &control_call, .dtype = refuse_op,
     .results = results, .grad = control_call_grad, .jvp = control_call_jvp, .batch = control_call_batch)

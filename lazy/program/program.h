@@ -40,8 +40,8 @@ struct neap_program {
     int32_t captures;
     int32_t home;          /* the device that its uncommitted work runs on; -1: the default device when it is planned */
     bool lends;            /* its plan reads slices that are arguments where they lie; known with the plan */
-    bool meshed;           /* some of its values lie on a mesh; */
-    bool calls;            /* some of its calls are inlined in what is run for it: of both it has no plan itself */
+    bool meshed;           /* some of its values lie on a mesh: the plan is that of `lowered` */
+    bool calls;            /* some of its calls are replaced by their ops: so is the plan */
     lazy_keeping *keeping; /* what it has computed of kept inputs; NULL: none are kept, or nothing can be */
     struct lazy_lowered *lowered; /* what is run for it, if it has no plan (lower.h); NULL until somebody needs it */
     int32_t rule;                 /* the number of its batching rule; 0: it has none */
