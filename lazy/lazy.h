@@ -151,12 +151,16 @@ NEAP_API neap_print_options *neap_print_options_now(void);
 /* Records an op (LAZY_OP number from the generated list). Errors name the op, the expected and the actual. */
 NEAP_API int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out);
 
+/* What Lua holds of an array. It has more than 16 bytes: of a smaller one in a variable that no code assigns, LuaJIT
+ * compiles the value; but a function that is recorded has others in its variables (staging.lua). */
+typedef struct neap_handle {
+    const int32_t _id;
+    const double _unused1, _unused2;
+} neap_handle;
+
 /* Lua's fast paths: one call with few arguments, each of which costs an interpreter something. They return the new id
  * (always positive) if that is all there is to say; else 0, and neap_quick_outcome has the id, and the status that
  * neap_op would have returned. */
-typedef struct neap_handle { /* what Lua holds of an array */
-    const int32_t _id;
-} neap_handle;
 NEAP_API int32_t neap_quick_op1(neap_ctx *ctx, int op, const neap_handle *a);
 NEAP_API int32_t neap_quick_op2(neap_ctx *ctx, int op, const neap_handle *a, const neap_handle *b);
 /* Array with number, or with FIRST number with array. COUNTS: it is a number of elements, which follows from shapes;

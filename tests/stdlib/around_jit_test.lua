@@ -7,6 +7,38 @@ local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 local seeds = require "tests.lib.seeds"
 
+-- ---- Variables that LuaJIT takes for constants ---------------------------------------------------------------------
+
+check.test("code that LuaJIT compiles while a function is recorded keeps no stand-in of a variable", function()
+    local ways = {
+        function(f, y) return np.jit(f)(y) end,
+        function(f, y) return np.jit(function(z) return np.jit(f)(z) end)(y) end,
+        function(f, y) return np.staged(function() return f(y) end) end,
+    }
+    local x, y = np.array { 1, 2 }, np.array { 3, 4 }
+    local function hot(f, n)
+        for _ = 1, n do f(y) end
+    end
+    jit.off(hot) -- so that f is compiled, not the loop
+    for w, way in ipairs(ways) do
+        for n = 1, 140 do -- at one of these code of f is there as far as gsub, and what follows is compiled next
+            local text = [[
+                local x, gsub = ...
+                return function(y)
+                    local s = gsub("a", "a", "b")
+                    local z = x + y
+                    s = gsub("b", "b", "c")
+                    return z
+                end -- %d of %d
+            ]]
+            local f = assert(loadstring(text:format(n, w)))(x, string.gsub)
+            hot(f, n)
+            check.equal(way(f, y):totable(), { 4, 6 })
+            check.equal(f(y):totable(), { 4, 6 }, ("after way %d, behind %d calls"):format(w, n))
+        end
+    end
+end)
+
 -- ---- Every kind of value, by hand -----------------------------------------------------------------------------------
 
 check.test("numbers, booleans, strings, nil and functions around a jitted function", function()

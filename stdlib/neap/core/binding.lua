@@ -1,6 +1,6 @@
 --- binding.lua: libneap in Lua: the library, ops by name, errors, handles. Here begins neap.core, which the others use.
 --
--- A *handle* is a cdata `struct neap_handle { const int32_t _id; }` without a finalizer. The node behind it lives in C.
+-- A *handle* is a cdata `struct neap_handle`, an _id without a finalizer. The node behind it lives in C.
 --
 --      _id = generation << 23 | slot          W[slot] ──weak──▶ handle          C: slot ──▶ node
 --

@@ -445,16 +445,12 @@ end
 -- list of places). Returns { program, template, n = number of inputs, outputs, captures }. If it `lifts`, arrays that
 -- it reads in other ways are inputs too, and `lifted` lists them.
 -- With fixes_numbers, numbers in the arguments stay as they are.
--- LuaJIT compiles nothing meanwhile: it takes variables that are never assigned for constants, but they hold
--- placeholders.
 local function trace(name, user_function, given, is_static, places, captures, lifts, fixes_numbers)
-    local expected, swaps, compiles = {}, core.frame().swaps, jit.status()
+    local expected, swaps = {}, core.frame().swaps
     local swap, numbers = capture.swap(places, captures), capture.numbers(places)
     local scope
-    jit.off()
     local function restore()
         C.neap_scope_close(ctx, scope)
-        if compiles then jit.on() end
         swaps[#swaps] = nil
         swap.finish()
     end
