@@ -69,7 +69,7 @@ static int32_t scaled(session *s, int32_t a, double factor) {
     int32_t id = 0;
     if (s->status)
         return 0;
-    neap_quick_number(s->ctx, LAZY_OP_multiply, &(neap_handle){a}, factor, 0);
+    neap_quick_number(s->ctx, LAZY_OP_multiply, &(neap_handle){._id = a}, factor, 0);
     return kept(s, neap_quick_outcome(s->ctx, &id), &id);
 }
 

@@ -49,7 +49,7 @@ static int32_t sized(recording *r, int number, int32_t in, int at, const neap_si
 }
 
 static int quick(neap_ctx *ctx, int32_t x, const neap_size *n, int32_t *out) {
-    neap_quick_number(ctx, LAZY_OP_multiply, &(neap_handle){x}, n->now, 0);
+    neap_quick_number(ctx, LAZY_OP_multiply, &(neap_handle){._id = x}, n->now, 0);
     return neap_quick_outcome(ctx, out);
 }
 
