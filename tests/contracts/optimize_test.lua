@@ -503,7 +503,9 @@ of("np.optimize.curve_fit", {
         { "option 'sigma' must be a number, or have shape %(6,%) or %(6, 6%), got %(2,%)", function()
             np.optimize.curve_fit(decay, TIMES, TIMES, { 1, 1 }, { sigma = { 1, 2 } })
         end },
-        { "argument 4 %(p0%) must be", function() np.optimize.curve_fit(decay, TIMES, TIMES) end },
+        { "argument 4 %(p0%) must be an array, got nothing %(nil%): how many parameters", function()
+            np.optimize.curve_fit(function(...) return decay(...) end, TIMES, TIMES)
+        end },
         { "is not finite", function() np.optimize.curve_fit(decay, TIMES, TIMES, { np.nan, 1 }) end },
         { "a number of p0 is out of the bounds", function()
             np.optimize.curve_fit(decay, TIMES, TIMES, { 1, 1 }, { bounds = { 0, { 2, 0.5 } } })
@@ -522,6 +524,16 @@ of("np.optimize.curve_fit", {
             check.ok(np.allclose(p, q) and np.allclose(cov, same))
             local _, free = np.optimize.curve_fit(function(t, a, b) return t * (a + b) end, TIMES, y, { 1, 1 })
             check.ok(np.isinf(free):all():item())
+        end,
+        ["np.optimize.curve_fit: where it begins if nobody says"] = function()
+            local y = np.array({ 1.5, 1.25, 0.75, 1, 0.5, 0.625 }, { dtype = "f64" })
+            local p, cov = np.optimize.curve_fit(decay, TIMES, y)
+            local q, same = np.optimize.curve_fit(decay, TIMES, y, { 1, 1 })
+            check.ok(np.array_equal(p, q) and np.array_equal(cov, same))
+            local function flat(t, a, b, c, d) return t * ((a + b + c + d) * 0) end -- the search ends where it begins
+            local bounds = { { -2, 3, -np.inf, -np.inf }, { 6, np.inf, -5, np.inf } }
+            local start = np.optimize.curve_fit(flat, TIMES, y, nil, { bounds = bounds })
+            check.equal(start:totable(), { 2, 4, -6, 1 })
         end,
     },
 })

@@ -59,22 +59,42 @@ local function vector_of(p)
     return { what = "p0", likes = p, dtype = p.dtype, vector_of = function(bound) return bound end }
 end
 
+--- A 1 for each parameter that f has behind x.
+local function ones_of(name, f)
+    local facts = type(f) == "function" and debug.getinfo(f, "u")
+    if not facts or facts.isvararg or facts.nparams < 2 then
+        raise(name, "argument 4 (p0) must be an array, got nothing (nil): how many parameters f has cannot be told")
+    end
+    local ones = {}
+    for k = 1, facts.nparams - 1 do ones[k] = 1 end
+    return ones
+end
+
+--- Where a search within bounds begins if nobody says: amid two finite ones, or 1 from the only finite one.
+local function inside_of(bounds, start)
+    local lower, upper = bounds[1], bounds[2]
+    local from_lower, from_upper = np.isfinite(lower), np.isfinite(upper)
+    return np.where(from_lower, np.where(from_upper, lower / 2 + upper / 2, lower + 1),
+                    np.where(from_upper, upper - 1, start))
+end
+
 return function(optimize)
-    --- np.optimize.curve_fit(f, x, y, p0, {sigma=…, absolute_sigma=false, bounds={lower, upper}, maxiter=…}) -> p, cov:
+    --- np.optimize.curve_fit(f, x, y, p0=…, {sigma=…, absolute_sigma=false, bounds={lower, upper}, maxiter=…}) -> p, cov:
     -- the parameters p, 1-d, with which f(x, p[0], p[1], …), an array like y, is nearest to y in the sense of least
     -- squares, and the estimate of their covariance, a matrix. p0 has the parameters at which the search begins, an
-    -- array or a table of numbers; x may be anything that f takes. The covariance is infinite where the points do not
-    -- determine p. Raises if there are fewer points than parameters, without bounds, if p0 is out of bounds, and if the
-    -- search does not converge; in a trace p is NaN then. The dtype is that of f, y and p0, f32 for halves. p and cov
-    -- are differentiable in x, y, sigma and all that f reads (np.custom_root). As scipy.optimize.curve_fit, by
-    -- Levenberg and Marquardt's method, with bounds by "trf" of np.optimize.least_squares.
+    -- array or a table of numbers; without it each is 1, or amid its bounds, or 1 from its only bound. x may be
+    -- anything that f takes. The covariance is infinite where the points do not determine p. Raises if there are fewer
+    -- points than parameters, without bounds, if p0 is out of bounds, and if the search does not converge; in a trace p
+    -- is NaN then. The dtype is that of f, y and p0, f32 for halves. p and cov are differentiable in x, y, sigma and
+    -- all that f reads (np.custom_root). As scipy.optimize.curve_fit, by Levenberg and Marquardt's method, with bounds
+    -- by "trf" of np.optimize.least_squares.
     --- sigma: the errors of y, an array like y flattened or a number; or their covariance, a matrix
     --- absolute_sigma: true: sigma counts as it is; false: only in proportion, and cov is scaled by the mean square of
     -- what is left over
     --- bounds: the least and the greatest parameters: each a number, an array or a table of numbers; p0 lies between
     --- maxiter: the most iterations; by default 100 for each parameter
     --- > x = np.array{0, 1, 2, 3}
-    --- > p, cov = np.optimize.curve_fit(function(x, a, b) return a * x + b end, x, np.array{1, 3, 4, 7}, {1, 0})
+    --- > p, cov = np.optimize.curve_fit(function(x, a, b) return a * x + b end, x, np.array{1, 3, 4, 7})
     --- > np.round(p, 3), np.round(cov, 3)
     -- [1.9 0.9]
     -- [[ 0.07  -0.105]
@@ -82,8 +102,8 @@ return function(optimize)
     function optimize.curve_fit(f, x, y, p0, given)
         local name = "optimize.curve_fit"
         local o = core.options(name, given, OPTIONS)
-        f = staging.check_function(name, f)
-        local sigma
+        local curve, guessed, sigma = staging.check_function(name, f), p0 == nil, nil
+        if guessed then p0 = ones_of(name, f) end
         y, p0, sigma = unpack(operands.literals(name, 3, { y, p0, o.sigma }, 3), 1, 3)
         check_real(name, "argument 3 (y)", y)
         check_real(name, "argument 4 (p0)", p0)
@@ -98,7 +118,7 @@ return function(optimize)
         local function model(p)
             local list = {}
             for k = 1, n do list[k] = p[k - 1] end
-            return f(x, unpack(list, 1, n))
+            return curve(x, unpack(list, 1, n))
         end
         local found = problem.result_of(name, model, p0)
         local dtype = dtype_of(found.dtype, y, p0)
@@ -112,6 +132,9 @@ return function(optimize)
         end
         for _, g in ipairs { model, residuals } do jit.off(g) end
         local start, checked = np.astype(p0, dtype), least.options(name, { maxiter = o.maxiter }, dtype, n)
+        if guessed and o.bounds ~= nil then
+            start = inside_of(problem.bounds(name, { bounds = o.bounds }, vector_of(start)), start)
+        end
         if not problem.tracing() and not np.isfinite(residuals(start)):all():item() then
             raise(name, "x, y, sigma or f(x, …) at p0 is not finite")
         end
