@@ -9,7 +9,7 @@
 #include "mesh/mesh.h"
 
 enum {
-    MEET_MS = 5000, /* how long processes may take to meet */
+    MEET_MS = 20000, /* how long processes may take to meet: 5 s were too few where 30 others wanted the CPU */
     ALIKE_LEAST = 1000,
     ALIKE_MOST = 10000, /* ms that process 0 may then take to fail in the same way */
     LOOK_MS = 10,       /* how long this sleeps between two looks */
