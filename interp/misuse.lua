@@ -195,6 +195,11 @@ local function called_value(message, line)
         if sample then return ("it holds functions: np.%s.%s"):format(name, sample) end
         return ('it holds functions, which np.help "np.%s" lists'):format(name)
     end
+    local holder = what == "table" and line:match("%f[%w_]np%.([%w_]+)%." .. name .. "%s*[%({\"']")
+    local module = holder and rawget(core.np, holder)
+    if type(module) == "table" and type(rawget(module, name)) == "table" then
+        return ('it holds functions, which np.help "np.%s.%s" lists'):format(holder, name)
+    end
     if kind == "field" or kind == "method" then return nil end
     local inside = line:match("%f[%w_]" .. name .. "%s*(%b())") or "(…)"
     local text = what == "table" and line:find("%f[%w_]" .. name .. "%s*[\"']")

@@ -241,6 +241,9 @@ of("np.optimize.minimize", {
         { "x0 holds no numbers", function() np.optimize.minimize(np.sum, np.ones(0)) end },
         { "x0 must be real", function() np.optimize.minimize(np.sum, np.array { 1i }) end },
         { "x0 must be an array", function() np.optimize.minimize(np.sum, "x") end },
+        { "a nil value; x is a table, as x0 is: x%[1%] to x%[2%].*np.array{…} they are x%[0%] to x%[1%]", function()
+            np.optimize.minimize(function(x) return x[0] ^ 2 + x[1] ^ 2 end, { 1, 2 })
+        end },
         { "takes no bounds", function()
             np.optimize.minimize(np.sum, np.ones(2), { method = "bfgs", bounds = { 0, 1 } })
         end },

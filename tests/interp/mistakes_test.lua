@@ -31,6 +31,10 @@ local MISTAKES = {
       .. "the number of points is an argument, as in np.linspace(0, 1, 5)" },
     { "print(np.float32(3))", "attempt to call field 'float32' (a string value); np.float32 is the name of a dtype: "
       .. "x:astype(np.float32), np.array(3, {dtype=np.float32})" },
+    { "print(np.f32)", "np has no 'f32': dtypes are texts, as in x:astype(\"f32\")" },
+    { "print(np.stats.norm(0, 1))", "attempt to call field 'norm' (a table value); it holds functions, which np.help "
+      .. "\"np.stats.norm\" lists" },
+    { "np.stats.norm.rvs(3)", "np.stats.norm has no 'rvs'; here it is np.random: normal(key, {3}), …" },
     { "print(np.trace(m))", "np.trace: traces a function; np.linalg.trace(x) sums the diagonal of an array" },
     { 'print(np.array({1, 2}, "bf16"))', "np.array: options must be a table such as {dtype=\"bf16\"}, got the string "
       .. "\"bf16\"; the elements go into one table: np.array{1, 2, 3}" },

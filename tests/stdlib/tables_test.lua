@@ -113,6 +113,8 @@ check.test("what stands in quotes is a text", function()
     check.equal(read('a\n"1"\n', { dtype = "i32" }).a:totable(), { 1 })
     check.raises(function() return read('a\n"1"\n').a:mean() end, "has no 'mean'.*quoting=\"all\"")
     check.raises(function() return read('a\nx\n').a:mean() end, "has no 'mean' %(it has [^)]*%)$")
+    check.raises(function() return read('a\nx\n').a:month() end, "has no 'month' %(.*np.to_datetime makes dates")
+    check.raises(function() return np.to_datetime { "2024-01-05" }:month() end, "read without parentheses")
     check.raises(function() np.io.read_csv(path, { quoting = "none" }) end, "quoting")
 end)
 

@@ -302,7 +302,9 @@ local WALK = "for k = 0, #x - 1 do local v = x[k] … end walks along axis 0, an
 function meta.__call(x, key)
     if type(key) == "string" then return core.index(x, key) end
     if key == nil then fail("an array is no function and no iterator: %s", WALK) end
-    if is_array(key) then fail("an array is no function; a field that is one, as x.T, is read without parentheses") end
+    if is_array(key) or type(key) == "userdata" then
+        fail("an array is no function; a field that is one, as x.T, is read without parentheses")
+    end
     fail("an array is called only with an index in text form, x\"1:3\"; got %s%s", core.describe(key),
          type(key) == "number" and ("; an element is x[%.14g]"):format(key)
          or type(key) == "table" and "; indices stand in brackets: x[{1, 2}]" or "")

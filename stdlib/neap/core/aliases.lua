@@ -37,7 +37,7 @@ aliases.functions = {
     load = "np.io.load", save = "np.io.save", savez = "np.io.savez", loadz = "np.io.load",
     shape = "the field x.shape", ndim = "the field x.ndim", size = "the field x.size", dtype = "the field x.dtype",
     cat = "np.concatenate{x, y}", lib = "np itself (np.sliding_window_view)",
-    rand = "np.random.uniform(key, {3})", randn = "np.random.normal(key, {3})",
+    rand = "np.random.uniform(key, {3})", randn = "np.random.normal(key, {3})", rvs = "np.random: normal(key, {3}), …",
     randint = "np.random.randint(key, …)", randperm = "np.random.permutation(key, n)", manual_seed = "np.random.key(n)",
     mm = "np.matmul(x, y)", bmm = "np.matmul(x, y)",
     inv = "np.linalg.inv", det = "np.linalg.det", norm = "np.linalg.norm", solve = "np.linalg.solve",
@@ -220,9 +220,10 @@ aliases.options = {
 
 --- By name what to write here for a method of pandas' tables.
 aliases.tables = {
-    groupby = "t:group(by, {column = \"mean\"})", sort_values = "t:sort(by)", to_csv = "np.io.write_csv(path, t)",
-    merge = "t:join(other, {on = key})", assign = "t:with{column = …}", iloc = "t:take(indices), t:row(k)",
-    loc = "t:filter(mask)", query = "t:filter(mask)", to_numpy = "t:to_array()", values = "t:to_array()",
+    groupby = "t:group(by, {column = \"mean\"})", group_by = "t:group(by, {column = \"mean\"})",
+    sort_values = "t:sort(by)", to_csv = "np.io.write_csv(path, t)", merge = "t:join(other, {on = key})",
+    assign = "t:with{column = …}", iloc = "t:take(indices), t:row(k)", loc = "t:filter(mask)",
+    query = "t:filter(mask)", to_numpy = "t:to_array()", values = "t:to_array()",
     mean = "t.column:mean()", sum = "t.column:sum()", std = "t.column:std()", min = "t.column:min()",
     max = "t.column:max()", append = "t:concat(other)", info = "t:describe()", len = "#t", dtypes = "t.column.dtype",
     iterrows = "for k = 0, #t - 1 do local row = t:row(k) … end", isnull = "t:isna(name)", aggregate = "t:agg{…}",

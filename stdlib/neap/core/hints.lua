@@ -128,6 +128,9 @@ function hints.name(path, name, holders)
     if there then return ("%s has no '%s'; here it is %s"):format(path, name, there) end
     local why = aliases.why(below .. name)
     if why then return ("%s has no '%s': %s"):format(path, name, why) end
+    if path == "np" and core.dtype_codes[name] then
+        return ("np has no '%s': dtypes are texts, as in x:astype(\"%s\")"):format(name, name)
+    end
     if path ~= "np" and (rawget(core.np, name) ~= nil or getmetatable(core.np).__late[1][name]) then
         return ("%s has no '%s'; here it is np.%s"):format(path, name, name)
     end

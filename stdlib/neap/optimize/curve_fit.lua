@@ -79,15 +79,15 @@ local function inside_of(bounds, start)
 end
 
 return function(optimize)
-    --- np.optimize.curve_fit(f, x, y, p0=…, {sigma=…, absolute_sigma=false, bounds={lower, upper}, maxiter=…}) -> p, cov:
-    -- the parameters p, 1-d, with which f(x, p[0], p[1], …), an array like y, is nearest to y in the sense of least
-    -- squares, and the estimate of their covariance, a matrix. p0 has the parameters at which the search begins, an
-    -- array or a table of numbers; without it each is 1, or amid its bounds, or 1 from its only bound. x may be
-    -- anything that f takes. The covariance is infinite where the points do not determine p. Raises if there are fewer
-    -- points than parameters, without bounds, if p0 is out of bounds, and if the search does not converge; in a trace p
-    -- is NaN then. The dtype is that of f, y and p0, f32 for halves. p and cov are differentiable in x, y, sigma and
-    -- all that f reads (np.custom_root). As scipy.optimize.curve_fit, by Levenberg and Marquardt's method, with bounds
-    -- by "trf" of np.optimize.least_squares.
+    --- np.optimize.curve_fit(f, x, y, p0=…, {sigma=…, absolute_sigma=false, bounds={lower, upper},
+    -- maxiter=…}) -> p, cov: the parameters p, 1-d, with which f(x, p[0], p[1], …), an array like y, is nearest to y in
+    -- the sense of least squares, and the estimate of their covariance, a matrix. p0 has the parameters at which the
+    -- search begins, an array or a table of numbers; without it each is 1, or amid its bounds, or 1 from its only
+    -- bound. x may be anything that f takes. The covariance is infinite where the points do not determine p. Raises if
+    -- there are fewer points than parameters, without bounds, if p0 is out of bounds, and if the search does not
+    -- converge; in a trace p is NaN then. The dtype is that of f, y and p0, f32 for halves. p and cov are
+    -- differentiable in x, y, sigma and all that f reads (np.custom_root). As scipy.optimize.curve_fit, by Levenberg
+    -- and Marquardt's method, with bounds by "trf" of np.optimize.least_squares.
     --- sigma: the errors of y, an array like y flattened or a number; or their covariance, a matrix
     --- absolute_sigma: true: sigma counts as it is; false: only in proportion, and cov is scaled by the mean square of
     -- what is left over
@@ -102,7 +102,8 @@ return function(optimize)
     function optimize.curve_fit(f, x, y, p0, given)
         local name = "optimize.curve_fit"
         local o = core.options(name, given, OPTIONS)
-        local curve, guessed, sigma = staging.check_function(name, f), p0 == nil, nil
+        local curve, guessed = staging.check_function(name, f), p0 == nil
+        local sigma
         if guessed then p0 = ones_of(name, f) end
         y, p0, sigma = unpack(operands.literals(name, 3, { y, p0, o.sigma }, 3), 1, 3)
         check_real(name, "argument 3 (y)", y)

@@ -128,6 +128,18 @@ end
 
 -- ---- Vectors --------------------------------------------------------------------------------------------------------
 
+--- The result of f for x0, whose leaves `start` has as arrays. A table of numbers may have been meant for an array.
+local function first_result(name, f, start, x0)
+    if type(x0) ~= "table" or not core.is_number(core.plain(x0[1])) then return problem.result_of(name, f, start) end
+    local ok, found = pcall(problem.result_of, name, f, start)
+    if ok then return found end
+    if type(found) == "string" and found:find("a nil value", 1, true) then
+        found = ("%s; x is a table, as x0 is: x[1] to x[%d] are its numbers. Of x0=np.array{…} they are x[0] to x[%d]")
+            :format(found, #x0, #x0 - 1)
+    end
+    error(found, 0)
+end
+
 --- x0, an array, a number or a tree of them, as a vector: { start = the vector, n, dtype, tree_of = function(vector),
 -- vector_of = function(tree) }. The dtype is that of x0 and f.
 function problem.vector(name, f, x0)
@@ -148,7 +160,7 @@ function problem.vector(name, f, x0)
         return leaf
     end)
     if count == 0 or core.is_same(all, 0) then raise(name, "x0 holds no numbers") end
-    local result = problem.result_of(name, f, start)
+    local result = first_result(name, f, start, x0)
     local dtype = working_dtype(met, result.dtype and result.dtype.name)
     local function leaf_dtype(leaf)
         if core.info(leaf).weak ~= 0 then return dtype end

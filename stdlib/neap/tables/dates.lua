@@ -439,6 +439,9 @@ local function names_text()
     return table.concat(names, ", ")
 end
 
+--- Whether columns of dates have a method or field of this name.
+function dates.has(name) return methods[name] ~= nil or fields[name] ~= nil end
+
 function Dates.__index(column, key)
     if type(key) == "number" then
         local n = #column

@@ -260,8 +260,9 @@ function text.method_names()
     return table.concat(names, ", ")
 end
 
---- What to do where all texts of a column are numbers.
-local function advice(column)
+--- What to do where dates have what texts have not, or all texts of a column are numbers.
+local function advice(column, key)
+    if require("neap.tables.dates").has(key) then return "; dates have it, and np.to_datetime makes dates of texts" end
     for _, level in ipairs(column.levels) do
         if not tonumber(level) then return "" end
     end
@@ -316,7 +317,7 @@ function Text.__index(column, key)
     if is_array(key) then return columns.map(column, function(x) return x[key] end) end
     local found = type(key) == "string" and method(key)
     if found then return found end
-    fail("a column of texts has no '%s' (it has %s)%s", tostring(key), text.method_names(), advice(column))
+    fail("a column of texts has no '%s' (it has %s)%s", tostring(key), text.method_names(), advice(column, key))
 end
 
 function Text.__newindex()
