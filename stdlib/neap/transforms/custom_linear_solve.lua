@@ -105,6 +105,20 @@ local function solvers(name, with, turns, solved)
     return solve
 end
 
+--- The solution where no level is open. The solver may leave the operator alone: then what that gives is not computed,
+-- but it is checked all the same, as where it is traced.
+local function solve_now(name, operate, b, solves)
+    local applied = false
+    local function watched(x)
+        applied = true
+        return operate(x)
+    end
+    jit.off(watched)
+    local results = pack(solves(watched, b, false))
+    if not applied then staging.described(name, operate, pack(b), core.shape_text) end
+    return unpack(results, 1, results.n)
+end
+
 --- Solves operator(x) = b for the public function `name`: solves(A, b, transposed) → x, …, where A is the operator, or
 -- the transposed one. The operator is symmetric: it is its own transpose.
 function linear.solve(name, operator, b, solves, symmetric)
@@ -115,7 +129,7 @@ function linear.solve(name, operator, b, solves, symmetric)
     end
     local function operate(x) return like(name, "the result of the linear function", operator(x), b, "", "b") end
     for _, f in ipairs { checked, operate } do jit.off(f) end
-    if #core.frame().levels == 0 then return checked(operate, b, false) end
+    if #core.frame().levels == 0 then return solve_now(name, operate, b, checked) end
     local entry, p = staging.closed(name, operate, pack(b))
     local function with(list)
         local function apply(x)
@@ -159,7 +173,8 @@ end
 -- and of higher orders in reverse mode, are by b and by the arrays that matvec reads from around it; what solve reads
 -- beside them is a constant. No derivative goes through solve, so it may loop as it likes. Reverse mode solves a system
 -- with the transposed function: transpose_solve(vecmat, c); without it the matrix of that is solved by np.linalg.solve.
--- As jax.lax.custom_linear_solve. All functions are traced where a derivative or a trace is open.
+-- As jax.lax.custom_linear_solve. All functions are traced where a derivative or a trace is open; elsewhere a matvec
+-- that solve does not apply runs once on stand-ins, and raises if its result is not like b.
 --- symmetric: true: matvec is its own transpose, and solve solves for it too: there is no transpose_solve then
 --- has_aux: true: solve, and transpose_solve, return a second value, a tree, which follows x; its derivatives are 0
 --- > function jacobi(A, b) return np.fori_loop(0, 40, function(_, x) return x + (b - A(x)) / 2 end, b) end
@@ -195,6 +210,8 @@ function np.custom_linear_solve(matvec, b, solve, transpose_solve, given)
 end
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { turned, difference, solvers, linear.solve, side_of, np.custom_linear_solve } do jit.off(f) end
+for _, f in ipairs { turned, difference, solvers, solve_now, linear.solve, side_of, np.custom_linear_solve } do
+    jit.off(f)
+end
 
 return linear
