@@ -199,11 +199,36 @@ end)
 
 -- ---- np.jit ---------------------------------------------------------------------------------------------------------
 
+check.test("in_shardings and out_shardings have an entry for each argument and result", function()
+    local x, i = np.ones { 8, 8 }, np.NamedSharding(mesh, P "i")
+    local function refused(message, f, options, ...)
+        local given = { ... }
+        check.raises(function() np.jit(f, options)(unpack(given)) end, "np.jit: option '" .. message .. "$")
+        check.raises(function() np.disable_jit(np.jit(f, options))(unpack(given)) end, message)
+    end
+    local function add(a, b) return a + (type(b) == "table" and b.w or b) end
+    local function twice(a) return a, { w = a } end
+    local nothing = ": write false where it says nothing"
+    refused("in_shardings' has no entry for argument 2 of 2" .. nothing, add, { in_shardings = { i } }, x, x)
+    refused("in_shardings' has no entry for argument 1 of 2" .. nothing, add, { in_shardings = {} }, x, 2)
+    refused("in_shardings' has no entry for argument 1 of 2" .. nothing, add, { in_shardings = { nil, i } }, x, x)
+    refused("in_shardings' has an entry 3, but there are 2 arguments", add, { in_shardings = { i, i, false } }, x, x)
+    refused("in_shardings' has no entry for argument 2.b" .. nothing, add, { in_shardings = { i, { w = i } } }, x,
+            { w = x, b = x })
+    refused("out_shardings' has no entry for result 2 of 2" .. nothing, twice, { out_shardings = { i } }, x)
+    refused("out_shardings' has no entry for result 2.w" .. nothing, twice, { out_shardings = { i, {} } }, x)
+    refused("out_shardings' has an entry 2, but there is 1 result", add, { out_shardings = { i, i } }, x, x)
+    local f = np.jit(add, { in_shardings = { i, { w = false } } }) -- a number and a string lie nowhere
+    check.equal(spec(f(x, { w = x, k = 3, name = "bias" })), 'P("i", nil)')
+end)
+
 check.test("in_shardings and out_shardings", function()
     local whole, bias = numbers(8, 8), numbers(8)
     local f = np.jit(function(x, p, k) return x:matmul(p.w) * k + p.b, { loss = x:sum(), x = x } end,
-                     { in_shardings = { np.NamedSharding(mesh, P "i"), { w = np.NamedSharding(mesh, P(nil, "j")) } },
-                       out_shardings = { np.NamedSharding(mesh, P("i", "j")), { x = np.NamedSharding(mesh, P()) } } })
+                     { in_shardings = { np.NamedSharding(mesh, P "i"),
+                                        { w = np.NamedSharding(mesh, P(nil, "j")), b = false }, false },
+                       out_shardings = { np.NamedSharding(mesh, P("i", "j")),
+                                         { x = np.NamedSharding(mesh, P()), loss = false } } })
     local y, more = f(whole, { w = whole, b = bias }, 2)
     check.equal({ spec(y), spec(more.x), spec(more.loss) }, { 'P("i", "j")', "P(nil, nil)", "P()" })
     check.equal(np.allclose(np.device_put(y, "cpu:0"), whole:matmul(whole) * 2 + bias), true)

@@ -124,14 +124,31 @@ local function give(leaf, item, path)
     return shardings.lay_out("jit", leaf, mesh, spec, path, "its entry of out_shardings")
 end
 
---- The values of a list, each array treated as the items say; what is no array, and what has no item, stays.
+--- Raises unless a table has an entry for each of n arguments or results.
+local function check_count(option, items, n)
+    if not trees.is_node(items) then return end
+    local each = EACH[option]
+    shardings.check_count("jit", option, each, items, n)
+    for k = 1, n do
+        if items[k] == nil then
+            raise("jit", "option '%s' has no entry for %s %d of %d: write false where it says nothing", option, each, k,
+                  n)
+        end
+    end
+end
+
+--- The values of a list, each array treated as the items say; what is no array, and what has the item false, stays.
 local function each(option, values, items, treat)
+    check_count(option, items, values.n)
     for k = 1, values.n do
         local item = item_of(items, k)
         if item then
             values[k] = trees.with_prefix("jit", option, values[k], item, EACH[option] .. " " .. k,
                                           function(leaf, inner, path)
-                if not inner or not is_array(leaf) or core.info(leaf).weak ~= 0 then return leaf end
+                if inner == false or not is_array(leaf) or core.info(leaf).weak ~= 0 then return leaf end
+                if inner == nil then
+                    raise("jit", "option '%s' has no entry for %s: write false where it says nothing", option, path)
+                end
                 return treat(leaf, inner, path)
             end)
         end
@@ -154,6 +171,6 @@ function contract.wrap(user_function, ins, outs)
     return contracted
 end
 
-for _, f in ipairs { np.set_mesh, np.reshard, resolve, take, give, each } do jit.off(f) end
+for _, f in ipairs { np.set_mesh, np.reshard, resolve, take, give, check_count, each } do jit.off(f) end
 
 return contract

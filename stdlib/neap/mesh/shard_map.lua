@@ -77,16 +77,6 @@ local function specs_of(specs, k)
     return specs
 end
 
-local function check_count(option, specs, n)
-    if not trees.is_node(specs) then return end
-    for _, key in ipairs(trees.keys_of(specs, NAME)) do
-        if key < 1 or key > n or key % 1 ~= 0 then
-            raise(NAME, "option '%s' has an entry %s, but there %s %d %s%s", option, tostring(key),
-                  n == 1 and "is" or "are", n, EACH[option], n == 1 and "" or "s")
-        end
-    end
-end
-
 --- The name in messages of the spec of the leaf at `path`; raises if there is none.
 local function spec_name(option, specs, spec, path)
     if not shardings.is_spec(spec) then raise(NAME, "option '%s' has no entry for %s", option, path) end
@@ -251,7 +241,7 @@ end
 
 --- The arguments as the body sees them. What does not fit is told of all of them at once.
 local function enter_arguments(user_function, specs, given, c)
-    check_count("in_specs", specs, given.n)
+    shardings.check_count(NAME, "in_specs", EACH.in_specs, specs, given.n)
     local problems, entering = {}, {} -- by leaf what is known of its spec, or false: it passes as it is
     for k = 1, given.n do
         trees.with_prefix(NAME, "in_specs", given[k], specs_of(specs, k), argument_name(user_function, k, c),
@@ -280,7 +270,7 @@ end
 
 --- The results of the body as the caller sees them.
 local function leave_results(specs, results, c)
-    check_count("out_specs", specs, results.n)
+    shardings.check_count(NAME, "out_specs", EACH.out_specs, specs, results.n)
     for k = 1, results.n do
         results[k] = trees.with_prefix(NAME, "out_specs", results[k], specs_of(specs, k), "result " .. k,
                                        function(leaf, spec, path)

@@ -210,6 +210,17 @@ function shardings.misfit(owner, dims, what, spec, mesh, counts)
     return nil
 end
 
+--- Raises if an option, a table of entries for each argument, or each of something else, has more than n of them.
+function shardings.check_count(name, option, each, entries, n)
+    if not trees.is_node(entries) then return end
+    for _, key in ipairs(trees.keys_of(entries, name)) do
+        if key < 1 or key > n or key % 1 ~= 0 then
+            raise(name, "option '%s' has an entry %s, but there %s %d %s%s", option, tostring(key),
+                  n == 1 and "is" or "are", n, each, n == 1 and "" or "s")
+        end
+    end
+end
+
 -- ---- Laying out -----------------------------------------------------------------------------------------------------
 
 local id_box = ffi.new("int32_t[1]")

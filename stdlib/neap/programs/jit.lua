@@ -728,8 +728,8 @@ end
 --- device: all of it is computed on this device ("cpu:1", or an element of np.devices()): arguments are put there, and
 -- results are committed to it.
 --- in_shardings: how arguments lie on a mesh: a spec or a sharding for all of them, or a table with an entry for each:
--- a spec, a sharding, a prefix tree of these, or false. Ordinary arrays are laid out so; one that lies otherwise on a
--- mesh is refused
+-- a spec, a sharding, a prefix tree of these, or false, which says nothing. Too few entries, or too many, are refused.
+-- Ordinary arrays are laid out so; one that lies otherwise on a mesh is refused
 --- out_shardings: the same of the results, which are laid out so
 --- sizes: extents of arguments that may differ from call to call without f being recorded again, as for np.trace
 --- static: positions, from 1, and names of keys in tables, of arguments whose values are part of the program
