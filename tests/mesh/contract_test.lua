@@ -141,6 +141,29 @@ check.test("what moves over explicit axes is refused: op, layouts, bytes, remedy
     check.raises(function() np.trace(function(a, b) return a * b end)(x, y) end, "multiply: input 2 lies as")
 end)
 
+check.test("a refusal names what the line called, and its op", function()
+    local x = np.device_put(numbers(8, 8), explicit, P("i", nil))
+    local y = np.device_put(numbers(8, 8), explicit, P(nil, "i"))
+    local z = np.device_put(numbers(8, 8, 8), explicit, P(nil, "i", nil))
+    local fft, part, fields = np.fft.fft, np, { product = np.dot }
+    local function median(v) return np.median(v, { axis = 0 }) end
+    for message, f in pairs {
+        ["np.matmul: input 2 of its op matmul2"] = function() return np.matmul(x, x) end,
+        ["np.matmul: input 1 of its op reshape"] = function() return z:matmul(x) end,
+        ["np.einsum: input 2 of its op matmul2"] = function() return (np.einsum("ij,jk->ik", x, x)) end,
+        ["np.fft.fft: input 1 of its op dft"] = function() return fft(y) end,
+        ["np.fft.irfft: input 1 of its op irdft"] = function() return part.fft.irfft(y) end,
+        ["np.fft.fft2: input 1 of its op dft"] = function() return np.jit(function(v) return np.fft.fft2(v) end)(x) end,
+        ["np.linalg.inv: input 1"] = function() return np.linalg.inv(x) end,
+        ["np.linalg.solve: input 1 of its op lu"] = function() return np.linalg.solve(x, x) end,
+        ["np.median: input 1 of its op sort"] = function() return median(x) end,
+        ["np.subtract: input 2"] = function() return x - y end,
+        [": the op matmul2: input 2"] = function() return fields.product(x, x) end, -- the call names no function of np
+    } do
+        check.raises(f, message .. " lies as P%(.* is wanted as P%(.*B would move over 'i', explicit in this mesh")
+    end
+end)
+
 check.test("examples that are divided stay so; over explicit axes no example moves them", function()
     local rows, columns = numbers(8, 8), numbers(8, 8) * 2
     local function add(a, b) return a + b end

@@ -238,13 +238,15 @@ function core.error_text()
     return ffi.string(C.neap_error_text())
 end
 
---- Raises the error that a C function returned. The core's own texts may start with the op's name already.
-local function raise_status(code, name)
+--- Raises the error that a C function returned. The core's own texts may start with the op's name already. is_row: the
+-- name is that of a row, which a function of another name may have recorded.
+local function raise_status(code, name, is_row)
     if core.sized() then C.neap_size_next(ctx, 0, nil) end
     local text = core.error_text()
     if text == "" then text = ffi.string(C.neap_status_text(code)) end
     if code == E_FAILED or not name then fail("%s", text) end
     if text:sub(1, #name + 1) == name .. ":" then text = text:sub(#name + 3) end
+    if is_row then fail("%s", require("neap.core.called").text(name, text)) end
     fail("np.%s: %s", name, text)
 end
 

@@ -36,7 +36,7 @@ local out = ffi.new("int32_t[1]")
 local ins = ffi.new("int32_t[?]", MAX_INPUTS)
 
 local function settle_handle(rc, name, try)
-    rc = settle(rc, name, try)
+    rc = settle(rc, name, try, true)
     local handle = wrap(out[0])
     if rc == SAFEPOINT then safepoint() end
     return handle

@@ -311,10 +311,10 @@ local function attempt(rc, try)
     end
 end
 
---- The same, but raises a failure.
-local function settle(rc, name, try)
+--- The same, but raises a failure: of np.name, or of the row of that name.
+local function settle(rc, name, try, is_row)
     rc = attempt(rc, try)
-    if rc < 0 then raise_status(rc, name) end
+    if rc < 0 then raise_status(rc, name, is_row) end
     return rc
 end
 
