@@ -80,6 +80,15 @@ NEAP_API int neap_session_devices(int *first);
 /* On which of them the calling thread's uncommitted work runs: the first, or the one that was last named here. What was
  * recorded before runs where it was to run. *before: which one it was; -1 only asks. */
 NEAP_API int neap_default_device(neap_ctx *ctx, int device, int *before);
+/* What is done about copies from one memory to another: told of on stderr, or refused; explicit ones, which
+ * np.device_put asks for, and those of new arrays, under the last two levels alone. */
+enum { NEAP_TRANSFER_TO_DEVICE, NEAP_TRANSFER_TO_HOST, NEAP_TRANSFER_BETWEEN, NEAP_TRANSFER_WAYS };
+enum { NEAP_GUARD_ALLOW, NEAP_GUARD_LOG, NEAP_GUARD_DISALLOW, NEAP_GUARD_LOG_EXPLICIT, NEAP_GUARD_DISALLOW_EXPLICIT };
+/* Sets the level of a way. level -1: leaves it. Returns the one before. */
+NEAP_API int neap_transfer_guard(neap_ctx *ctx, int way, int level);
+/* np.device_put is about to move an array to a device (an engine's number): a status, NEAP_E_STATE where that is
+ * refused. */
+NEAP_API int neap_transfer_asked(neap_ctx *ctx, int32_t id, int device);
 
 /* ---- Handles --------------------------------------------------------------------------------------------------
  * An id is slot | generation << 23; slots are dense from 1. A node has one id as long as Lua knows it. */

@@ -53,7 +53,7 @@ static int leaf_place(const builder *b, const neap_node *leaf, body_address *to)
         return 0;
     }
     if (neap_device_memory_space(device) == 0) {
-        int status = graph_host_buffer(leaf, &buffer);
+        int status = graph_host_buffer(b->ctx, leaf, &buffer);
         return status ? status : add_buffer(b->body, buffer, to);
     }
     return plan_share_memory(neap_buffer_device(buffer), device) ? add_buffer(b->body, buffer, to)

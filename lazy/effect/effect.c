@@ -194,7 +194,7 @@ int effect_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fra
         for (int32_t b = 0; b < fragments[k].n && status == 0; b++) {
             neap_node *node = nodes[fragments[k].first + b];
             neap_buffer *data;
-            if ((status = graph_host_buffer(node, &data)) != 0)
+            if ((status = graph_host_buffer(ctx, node, &data)) != 0)
                 break;
             print->pieces[k].array->blocks[b] = neap_buffer_retain(data);
             device = device < 0 ? node->device : device; /* of the first array that is committed */
@@ -209,8 +209,8 @@ int effect_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fra
                           .nreads = (int)reads.n,
                           .reads = reads.at};
         status = neap_effects_push(ctx->effects, how->kind, !how->unordered, run_print, print, &push);
-    } else if (print) {
-        neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    } else if (print && status == NEAP_E_MEMORY) {
+        neap_error(status, "out of memory for a print");
     }
     if (status && print)
         free_print(print);
@@ -577,7 +577,7 @@ static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap
         return NEAP_E_MEMORY;
     for (int k = 0; k < n && status == 0; k++)
         for (int32_t b = 0; b < fragments[k].n && status == 0; b++)
-            if ((status = graph_host_buffer(nodes[fragments[k].first + b], &data)) == 0)
+            if ((status = graph_host_buffer(ctx, nodes[fragments[k].first + b], &data)) == 0)
                 print->pieces[k].array->blocks[b] = neap_buffer_retain(data);
     if (status == 0)
         status = print_text(print, out);

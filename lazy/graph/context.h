@@ -229,6 +229,12 @@ typedef struct lazy_mesh_state {
     uint32_t manual;        /* its axes that are manual in the innermost of them */
 } lazy_mesh_state;
 
+/* guard.c */
+typedef struct lazy_guard {
+    uint8_t levels[NEAP_TRANSFER_WAYS]; /* NEAP_GUARD_… */
+    bool any;                           /* one of them is not NEAP_GUARD_ALLOW */
+} lazy_guard;
+
 /* record.c, quick.c */
 typedef struct lazy_quick {
     uint8_t *plain;    /* by op and dtype: see plain_result in record.c */
@@ -271,6 +277,7 @@ struct neap_ctx {
     lazy_batch_state batch;
     lazy_plans plans;
     lazy_mesh_state mesh;
+    lazy_guard guard;
     neap_transcript *transcript; /* the open one (sizes/transcript.c); NULL: none is */
     int32_t transcripts;         /* how many there have been */
 };

@@ -28,12 +28,20 @@ static bool is_foreign_buffer(const neap_buffer *buffer) {
     return neap_device_memory_space(neap_buffer_device(buffer)) != 0;
 }
 
-int graph_host_buffer(const neap_node *node, neap_buffer **out) {
+static int guard_read(neap_ctx *ctx, const neap_node *node) {
+    if (!ctx || !ctx->guard.any)
+        return NEAP_OK;
+    return graph_guard(ctx, &(graph_transfer){.node = node, .from = neap_buffer_device(node->buffer), .to = 0});
+}
+
+int graph_host_buffer(neap_ctx *ctx, const neap_node *node, neap_buffer **out) {
     *out = is_foreign_buffer(node->buffer) ? node->mirror : node->buffer;
     if (*out)
         return NEAP_OK;
     neap_buffer *mirror;
-    int status = neap_buffer_new(0, neap_buffer_bytes(node->buffer), &mirror);
+    int status = guard_read(ctx, node);
+    if (status == NEAP_OK)
+        status = neap_buffer_new(0, neap_buffer_bytes(node->buffer), &mirror);
     if (status == NEAP_OK && (status = neap_buffer_copy(mirror, node->buffer, &(neap_push){.name = "to host"})) != 0)
         neap_buffer_release(mirror);
     if (status == NEAP_OK)
@@ -54,7 +62,7 @@ int graph_poll(const neap_node *node, neap_waker *waker) {
 
 int graph_host_poll(neap_ctx *ctx, const neap_node *node, neap_buffer **out) {
     int status = poll_buffer(node->buffer, ctx->waker);
-    if (status == NEAP_OK && (status = graph_host_buffer(node, out)) == NEAP_OK && *out != node->buffer)
+    if (status == NEAP_OK && (status = graph_host_buffer(ctx, node, out)) == NEAP_OK && *out != node->buffer)
         status = poll_buffer(*out, ctx->waker);
     return status;
 }

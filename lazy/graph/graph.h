@@ -75,6 +75,9 @@ const char *graph_site_text(const neap_ctx *ctx, int32_t site);
 void graph_site_free_all(neap_ctx *ctx);
 
 /* ---- record.c ---------------------------------------------------------------------------------------------------- */
+/* Does device_put of it (-1: to no device) lead from one memory to another? What is made of constructors alone is made
+ * where it is wanted. */
+bool graph_leaves_memory(neap_node *node, int64_t device);
 /* An op on nodes, as it is recorded. BORROWED from the caller. */
 typedef struct graph_call {
     int op, nin, nattrs;
@@ -226,13 +229,27 @@ int graph_innermost_closed(const neap_ctx *ctx, int below);
 
 /* ---- devices.c --------------------------------------------------------------------------------------------------- */
 /* The data of a node with a buffer as the host can read it: the buffer itself, or a copy, which the node keeps. A copy
- * that is not there yet is pushed, so it has to be waited for by its own variable. BORROWED from the node. */
-int graph_host_buffer(const neap_node *node, neap_buffer **out);
+ * that is not there yet is pushed, so it has to be waited for by its own variable. BORROWED from the node. ctx: whose
+ * guard may refuse it; NULL: nobody's. */
+int graph_host_buffer(neap_ctx *ctx, const neap_node *node, neap_buffer **out);
 /* Status of a node with a buffer, for a reader who tells of its failure: neap_wait_all has no news of that then. */
 int graph_poll(const neap_node *node, neap_waker *waker);
 /* The same for the data as the host can read it: NEAP_PENDING until that is there. */
 int graph_host_poll(neap_ctx *ctx, const neap_node *node, neap_buffer **out);
 /* Where the host reads the data of a node after graph_host_poll returned 0 for it. BORROWED from the node. */
 const void *graph_host_data(const neap_node *node);
+
+/* ---- guard.c ----------------------------------------------------------------------------------------------------- */
+/* A copy of a node's data from one memory to another. BORROWED from the caller. */
+typedef struct graph_transfer {
+    const neap_node *node;
+    int from, to;      /* devices */
+    const char *by;    /* the op that it is for; NULL: a reader on the host, or np.device_put */
+    const char *site;  /* the line of the op; NULL: it is not known */
+    const char *lacks; /* why the device of the op's results cannot run it; NULL: it runs there */
+    bool asked;        /* explicit */
+} graph_transfer;
+/* Tells of a copy that is about to be made, or refuses it: NEAP_E_STATE. */
+int graph_guard(neap_ctx *ctx, const graph_transfer *transfer);
 
 #endif

@@ -648,8 +648,7 @@ neap_node *graph_record_inferred(neap_ctx *ctx, const graph_call *call) {
     return node;
 }
 
-/* Whether device_put of it leads from one memory to another. What is made of constructors alone is made there. */
-static bool leaves_memory(neap_node *node, int64_t device) {
+bool graph_leaves_memory(neap_node *node, int64_t device) {
     const neap_node *target = graph_read_target(node);
     if (graph_is_number(target) || graph_is_formula(target))
         return false;
@@ -671,7 +670,7 @@ static neap_node *record_call(neap_ctx *ctx, const lazy_op *row, const graph_cal
             check_recordable(row->name, call->in[k], meshed || moves ? NULL : &device) != 0)
             return NULL;
     graph_call moved = *call;
-    if (moves && row->arity == 1 && !meshed && call->nattrs == 1 && leaves_memory(call->in[0], call->attrs[0]))
+    if (moves && row->arity == 1 && !meshed && call->nattrs == 1 && graph_leaves_memory(call->in[0], call->attrs[0]))
         moved.op = LAZY_OP_transfer;
     return meshed ? graph_mesh()->record(ctx, call) : graph_record_inferred(ctx, &moved);
 }

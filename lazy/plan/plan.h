@@ -417,6 +417,8 @@ void plan_run_close(lazy_run *run);
 int plan_transfer_find(lazy_plan *plan);
 /* Finds the transfers of a group, whose `slots` are still slots of the plan. */
 int plan_transfer_group(const lazy_plan *plan, lazy_group *group);
+/* Before a run begins: what its guard says of the plan's transfers. */
+int plan_transfer_guard(const lazy_run *run);
 /* Push the copies that a group needs before it runs, and those of what it has written. */
 int plan_transfer_in(lazy_run *run, const lazy_group *group);
 int plan_transfer_out(lazy_run *run, const lazy_group *group);

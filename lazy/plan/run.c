@@ -363,7 +363,10 @@ int plan_run(lazy_run *r) {
     int status = open_run(r);
     if (status)
         return status;
-    status = bind_leaves(r);
+    if (r->ctx->guard.any)
+        status = plan_transfer_guard(r);
+    if (status == 0)
+        status = bind_leaves(r);
     if (status == 0 && r->binding.keeping)
         plan_keep_look(r);
     if (status == 0)

@@ -1,4 +1,4 @@
-/* cross.c: steps that use what lies in another memory.
+/* transfer.c: steps that use what lies in another memory.
  *
  * A slot lies where its node runs. A step may run elsewhere: it reads an uncommitted array, which lies on the first
  * device; or the backend of its device cannot do it, so it runs on the host. For each memory from which a slot is used
@@ -79,6 +79,33 @@ int plan_transfer_group(const lazy_plan *plan, lazy_group *group) {
 }
 
 /* ---- In a run ---------------------------------------------------------------------------------------------------- */
+/* The line of what a step computes in this run, or the last one that was told of it. */
+static const char *line_of(const lazy_run *run, const lazy_step *step) {
+    int32_t site = run->region[step->node]->site;
+    return site && (site != run->ctx->sites.chunk || !step->site) ? graph_site_text(run->ctx, site) : step->site;
+}
+
+int plan_transfer_guard(const lazy_run *run) {
+    const lazy_plan *plan = run->plan;
+    int status = 0;
+    for (lazy_step_walk w = plan_walk(plan); plan->ntransfers > 0 && status == 0 && plan_walk_next(&w);)
+        for (int32_t k = 0; k < w.step->nbufs && status == 0; k++) {
+            int32_t slot = plan_walk_slot(&w, k);
+            const neap_node *node = run->region[plan->slots[slot].node];
+            if (!needs_transfer(plan, w.step, slot) || graph_is_number(node))
+                continue;
+            bool writes = plan_walk_writes(&w, k);
+            int there = plan->slots[slot].device;
+            status = graph_guard(run->ctx, &(graph_transfer){.node = node,
+                                                             .from = writes ? w.step->device : there,
+                                                             .to = writes ? there : w.step->device,
+                                                             .by = w.step->label,
+                                                             .site = line_of(run, w.step),
+                                                             .lacks = w.step->lacks});
+        }
+    return status;
+}
+
 enum { TARGETS_MOST = 64 };
 typedef struct transfer_targets { /* who gets a slot at once */
     int n;
@@ -197,7 +224,10 @@ int plan_transfer_home(neap_ctx *ctx, neap_node *node, int device) {
     neap_buffer *home, *old = node->buffer;
     if (neap_device_memory_space(neap_buffer_device(old)) == neap_device_memory_space(device))
         return 0;
-    int status = neap_buffer_new(device, neap_buffer_bytes(old), &home);
+    graph_transfer transfer = {.node = node, .from = neap_buffer_device(old), .to = device, .asked = true};
+    int status = ctx->guard.any ? graph_guard(ctx, &transfer) : 0;
+    if (status == 0)
+        status = neap_buffer_new(device, neap_buffer_bytes(old), &home);
     if (status)
         return status;
     graph_count_bytes(ctx, (int64_t)neap_buffer_bytes(old));

@@ -297,7 +297,7 @@ enum { SHORT_ARRAY = 8 }; /* data of at most so many elements is shown */
 
 static void say_data(lazy_print *print, const neap_node *node) {
     neap_buffer *data = NULL;
-    int status = node->buffer ? graph_host_buffer(node, &data) : NEAP_PENDING;
+    int status = node->buffer ? graph_host_buffer(NULL, node, &data) : NEAP_PENDING;
     status = status ? status : neap_var_poll(neap_buffer_var(data), NULL);
     lazy_say(print, "captured");
     if (status < 0) {

@@ -145,6 +145,7 @@ for module, names in pairs {
     ["inspect.display"] = "display update_display clear_output input",
     ["inspect.explain"] = "explain",
     ["inspect.breakpoint"] = "breakpoint",
+    ["inspect.transfer_guard"] = "transfer_guard",
     ["inspect.help"] = "help",
     ["interact"] = "interact",
 } do

@@ -115,6 +115,7 @@ elsewhere("np.debug.collector", "tests/lazy/collector_test.lua", "when Lua's col
 elsewhere("np.debug.jit_bytes np.debug.jit_limit", "tests/stdlib/jit_test.lua", "how much a cache keeps")
 elsewhere("np.debug.memory_limit", "tests/stdlib/handles_test.lua", "what happens when memory runs out")
 elsewhere("np.debug.nans", "tests/stdlib/nans_test.lua", "it changes what fails, and no value")
+elsewhere("np.transfer_guard", "tests/stdlib/transfer_guard_test.lua", "which copies between memories are refused")
 elsewhere("np.debug.jit", "tests/stdlib/disable_jit_test.lua", "a switch: np.disable_jit for all that follows")
 elsewhere("np.debug.steps", "tests/stdlib/steps_test.lua", "the values of each line of a program, as a run has them")
 elsewhere("np.debug.verify", "tests/lazy/program_test.lua", "whether a program holds together")

@@ -232,18 +232,20 @@ define("is_deferred", function(x, ...)
     return false
 end)
 
-local function start(arrays, awaited)
+--- Starts arrays for np.name; nil: an error says itself whose it is. `awaited`: somebody waits for them.
+local function start(name, arrays, awaited)
     local n = #arrays
     local ids = ffi.new("int32_t[?]", n + 1)
     for k = 1, n do ids[k - 1] = arrays[k]._id end
-    core.call("force", function() return C.neap_array_start(ctx, n, ids, awaited and 1 or 0) end)
+    core.call(name, function() return C.neap_array_start(ctx, n, ids, awaited and 1 or 0) end)
 end
+core.start_arrays = start
 
 --- np.force(a, tree, …): starts computing arrays, and those of trees, together; does not wait. Returns its arguments.
 --- > np.force(np.ones(2) * 3)
 -- [3. 3.]
 define("force", function(...)
-    start(arrays_of("force", ...))
+    start("force", arrays_of("force", ...))
     return ...
 end)
 
@@ -254,7 +256,7 @@ end)
 define("wait", function(x, ...)
     if select("#", ...) == 0 and core.is_array(x) then return core.wait(x) end
     local arrays = arrays_of("wait", x, ...)
-    start(arrays, true)
+    start("force", arrays, true)
     for _, array in ipairs(arrays) do core.wait(array) end
     return x, ...
 end)

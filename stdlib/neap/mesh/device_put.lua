@@ -33,6 +33,7 @@ core.define("device_put", function(x, device, spec)
         leaf = coerce("device_put", 1, leaf)
         local known = core.info(leaf)
         if known.committed ~= 0 and known.device == device.number and known.sharding == 0 then return leaf end
+        if core.transfer_asked then core.transfer_asked(leaf, device) end -- np.transfer_guard
         core.attrs[0] = device.number
         return core.record1(core.ids.device_put, leaf, 1)
     end)
