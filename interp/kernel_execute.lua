@@ -92,16 +92,26 @@ end
 
 -- ---- Running --------------------------------------------------------------------------------------------------------
 
---- Shows the figures that the cell drew and did not show, if it is `wanted`.
+--- Shows the figures that the cell drew and did not show, if it is `wanted`. Returns whether there were any.
 local function show_rest(wanted)
     local show = package.loaded["neap.plot.show"]
-    if show then show.rest(wanted) end
+    return show and show.rest(wanted)
 end
 
 local function run_code(code)
     repl.run(code)
     show_rest(not cell.silent)
     core.np.effects_barrier()
+end
+
+local function show_drawn()
+    if show_rest(true) then core.np.effects_barrier() end
+end
+
+--- Shows, as IPython does, what a cell drew before its error. That a figure cannot be shown is no second error. Behind
+-- an interrupt none is shown: what takes so long may be its data.
+local function show_before_error(interrupted)
+    if interrupted or cell.silent or not system.try(show_drawn) then show_rest(false) end
 end
 
 --- The values of expressions that the client asks for besides.
@@ -157,7 +167,7 @@ local function run_cell(request, content, loop)
     else
         reply = messages.error_parts(text, interrupted)
         drain.end_bars()
-        show_rest(false)
+        show_before_error(interrupted)
         channels.flush()
         if not silent then
             messages.publish(request, "error",
@@ -227,8 +237,8 @@ function execute.install(handlers, loop)
     finish_before_exit()
 end
 
-local unjitted = { present, show_display, show_figure, update_figure, run_code, tell_and_run, evaluate, run_cell,
-                   answer_last }
+local unjitted = { present, show_display, show_figure, update_figure, run_code, show_drawn, show_before_error,
+                   tell_and_run, evaluate, run_cell, answer_last }
 for _, f in ipairs(unjitted) do jit.off(f, true) end
 
 return execute

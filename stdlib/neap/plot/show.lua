@@ -153,14 +153,20 @@ function show.fixed(figure)
     return not traced and with_arrays(figure, places, list) or nil
 end
 
---- At the end of a notebook's cell: shows what it drew and did not show, as IPython does. Where that is not wanted,
--- after an error or in a silent cell, it shows nothing, but the next chart begins a new figure all the same.
+--- At the end of a notebook's cell: shows what it drew and did not show, as IPython does; returns whether there was
+-- any. Where that is not wanted, after an interrupt or in a silent cell, it shows nothing, but the next chart begins a
+-- new figure all the same.
 function show.rest(wanted)
+    local any = false
     for _, figure in ipairs(figures.take_noted()) do
         local _, _, traced = arrays_of(figure)
-        if wanted and not figure.shown and not traced then show.now("plot.show", figure) end
+        if wanted and not figure.shown and not traced then
+            show.now("plot.show", figure)
+            any = true
+        end
         figure.shown = true
     end
+    return any
 end
 
 for _, f in ipairs { show.rest, write, show.text, show.at_terminal, show.now, show.when_ready, arrays_of } do
