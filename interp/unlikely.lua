@@ -7,7 +7,7 @@
 --      for v in ipairs(t) do          {dtype=f32}               x = None          p = opt:update(grads, state, p)
 --      local a, b = x.shape           k1, k2 = np.random.split(key)               list[-1] (held.lua)
 --      pcall(np.ones{3})              m[[0, 1]]
---      x = np.random.normal(key, s)   y = np.random.normal(key, s)
+--      x = np.random.normal(key, s)   y = np.random.normal(key, s)               np.array{1, 2; 3, 4}   (typed)
 --
 -- The text is read as tokens only where patterns find such words in it, strings and comments included.
 local core = require "neap.core"
@@ -39,6 +39,7 @@ local PURE = set "reshape astype sort transpose clip"      -- methods whose resu
 local CHANGES = set "set add mul min max"                  -- of a place x:at{…}
 local VALUES = set "v value val item elem element word row"  -- names of what a loop over a list gives
 local NAMES = set "None True False nan NaN inf null"
+local VALUE_WORDS = set "nil true false and or not"
 local BEFORE = set "; do then else repeat end until"       -- behind which a statement begins
 
 -- ---- Phrases --------------------------------------------------------------------------------------------------------
@@ -258,6 +259,38 @@ local function index_of_rows(list, k)
         inside, name, inside)
 end
 
+--- The text of the constructor in braces at k as a table of rows; nil: it is no list whose rows of equal length are set
+-- apart by semicolons, with commas in each.
+local function rows_of(list, k, text)
+    local last = tokens.closing(list, k)
+    if not last then return nil end
+    local rows, from, commas, depth = {}, k + 1, 0, 0
+    for place = k + 1, last do
+        local word, step = at(list, place), tokens.step(list[place])
+        depth = depth + step
+        if list[place].kind == "keyword" and not VALUE_WORDS[word] or depth == 0 and word == "=" then return nil end
+        local ends_row = word == ";" and depth == 0 or place == last and place > from
+        if word == "," and depth == 0 then commas = commas + 1 end
+        if ends_row then
+            if commas == 0 or rows[1] and commas ~= rows[1].commas or at(list, place - 1) == "," then return nil end
+            rows[#rows + 1] = { commas = commas, text = text:sub(list[from].from, list[place - 1].to) }
+            from, commas = place + 1, 0
+        end
+    end
+    return rows[2] and rows or nil
+end
+
+--- np.array{1, 2; 3, 4}, at the prompt: the rows of MATLAB and Julia, which are one row in Lua.
+local function flat_rows(list, k, text)
+    if list[k].word ~= "np" or at(list, k + 1) ~= "." then return nil end
+    local name, opening = list[k + 2].word, at(list, k + 3) == "(" and k + 4 or k + 3
+    if name ~= "array" and name ~= "asarray" or at(list, opening) ~= "{" then return nil end
+    local rows, texts = rows_of(list, opening, text), {}
+    for j, row in ipairs(rows or {}) do texts[j] = row.text end
+    return rows and ("a semicolon separates items as a comma does; rows are tables: np.%s{{%s}}"):format(name,
+        table.concat(texts, "}, {"))
+end
+
 local PHRASES = { compared_table, or_literal, not_compared, walked_values, unused_result, lost_state, one_value,
                   key_again, counted_arguments, called_early, index_of_rows }
 
@@ -312,6 +345,7 @@ end
 
 --- Whether a text may have something to be told of: then it is worth reading as tokens.
 local function may_be(text, kind_of)
+    if kind_of and text:find(";", 1, true) and text:find("array", 1, true) then return true end
     for name in text:gmatch "([%a_][%w_]*)%s*%[" do
         if kind_of and kind_of(name) == "text" then return true end
     end
@@ -334,6 +368,8 @@ function unlikely.tell(text, file, kind_of)
             local what = (not kind_of or phrase ~= unused_result) and phrase(list, k)
             if what then tell(list[k].line, what) end
         end
+        local rows = kind_of and flat_rows(list, k, text)
+        if rows then tell(list[k].line, rows) end
     end
     require("neap.interp.held").visit(list, text, tell, kind_of)
     if not kind_of then visit_names(list, tell) end

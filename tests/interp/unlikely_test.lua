@@ -137,6 +137,11 @@ check.test("what a command is unlikely to mean, by the values of its variables",
           .. "list[x:argmax():item() + 1]" },
         { "word[1]", "word[1] of a text is nil: word:sub(1, 1) is a part of it" },
         { "zero[0], list[1], x[0], x[-1]" },
+        { "np.array{1,2;3,4}", "a semicolon separates items as a comma does; rows are tables: np.array{{1,2}, {3,4}}" },
+        { 'np.asarray({1, x[0]; (2 + 3) * 2, -4;}, {dtype="f64"})', "a semicolon separates items as a comma does; rows "
+          .. "are tables: np.asarray{{1, x[0]}, {(2 + 3) * 2, -4}}" },
+        { "np.array{1; 2}, np.array{1, 2; 3}, np.array{1, 2, 3;}, np.array{{1, 2}; {3, 4}}, #{1, 2; 3, 4}" },
+        { "x = np.array{1, 2}; y = {3, 4; 5, 6}; np.array{math.max(1, 2); math.max(3, 4)}" },
         { "x.shape == {2}", "a new table is unlike every other value; np.array_equal(x, y) compares arrays, a loop "
           .. "lists" },
         { "rows, columns = x.shape", "one value for several variables, of which the others get nil; unpack(x.shape) "
