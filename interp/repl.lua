@@ -52,6 +52,7 @@ local function reading(text, name)
     local chunk, as_chunk = loadstring(text, name, "t")
     if chunk then return "", text end
     local meant = as_chunk:find("'=' expected", 1, true) and not as_expression:find("'<eof>' expected", 1, true)
+        and not tokens.begins_statement(text)
     local begins_value = as_chunk:find("unexpected symbol", 1, true) and text:find "^%s*[%d\"'%-#{]"
     if meant or begins_value then return nil, as_expression, as_chunk end
     return nil, as_chunk, as_expression

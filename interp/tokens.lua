@@ -68,6 +68,12 @@ local function begins_statement(token)
     return token.kind == "name" or token.kind == "end" or BEGINS_STATEMENT[token.text]
 end
 
+--- Whether a text begins with a word that no expression begins with.
+function tokens.begins_statement(text)
+    local word = text:match "^%s*(%l+)%f[^%w_]"
+    return word and word ~= "function" and BEGINS_STATEMENT[word] or false
+end
+
 --- The `local` statements at the top level of a text that compiles: a list of { names, to = its last byte, closed:
 -- whether a semicolon follows }.
 function tokens.locals(text)
@@ -101,8 +107,9 @@ function tokens.locals(text)
     return found
 end
 
---- Cuts a text into the pieces that could be commands of their own: at semicolons, and where a line begins a statement
--- or an expression. Returns a list of { text, from = its first byte, line = how many lines stand before it }.
+--- Cuts a text into the pieces that could be commands of their own: at semicolons, and where a statement or an
+-- expression begins a line or stands behind an `end`. Returns a list of { text, from = its first byte, line = how many
+-- lines stand before it }.
 function tokens.split(text)
     local list, pieces, first = read(text), {}, 1
     local function cut(last)
@@ -119,7 +126,7 @@ function tokens.split(text)
             cut(k - 1)
         elseif token.text == ";" then
             cut(k)
-        elseif token.line > before.line and ends_value(before)
+        elseif (token.line > before.line and ends_value(before) or before.text == "end")
             and (begins_statement(token) or token.kind == "number" or BEGINS_VALUE[token.text]) then
             cut(k - 1)
         end

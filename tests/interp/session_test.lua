@@ -26,6 +26,19 @@ check.test("local variables stay, as in a script", function()
     })
 end)
 
+check.test("an expression behind the end of a block is shown", function()
+    says({}, {
+        { "local s = 0 for i = 1, 3 do s = s + i end s", "6" },
+        { "if s then s = s + 1 end s, -s;", "" },
+        { "function double(x) return x * 2 end double(s)", "14" },
+        { "double = function(x) return x * 2 end double(1.5)", "3" },
+        { "do local s = 1 end for i = 1, 2 do print(i) end not s", "1\n2\nfalse" },
+        { "local t = {} for k = 1, 2 do t[k] = function() return k end end t[2]()", "2" },
+        { "s = { function() return 1 end, 2 }", "" },
+        { "s[2]", "2" },
+    })
+end)
+
 check.test("closures share a variable with later commands", function()
     says({}, {
         { "local n = 0", "" },
