@@ -81,7 +81,7 @@ local RULES = {
     { "^unfinished string", find_unfinished, raw = true },
     { "^unfinished long", function(line) return line:find "%-?%-?%[=*%[.*$" end, raw = true },
     { "^invalid escape sequence", find_escape, raw = true },
-    { "^'%a+' expected at the end of the line", find_end },
+    { "^'[%a=]+' expected at the end of the line", find_end }, { "^unexpected end of the line", find_end },
     { " near '(.-)'$", find_near, raw = true }, { " near '(.-)';", find_near, raw = true },
     { " near '(.-)' ", find_near, raw = true },
     { "^np%.([%w_%.]+):", function(line, _, path) return find_call(line, path) end },

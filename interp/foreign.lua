@@ -70,6 +70,7 @@ end
 --- for x in data: … of Python.
 local function loop_hint(names, what)
     if what:find "^range%s*%(" or what:find "^%-?%d" then return nil end
+    if what:find "^i?pairs%s*%b()$" then return ("Lua writes for %s in %s do … end"):format(names, what) end
     local head = "Lua writes for %s in %s(%s) do … end"
     local two = names:find(",", 1, true) and names
     local receiver, method = what:match "^([%w_%.]+)%.(%a+)%(%)$"

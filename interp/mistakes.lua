@@ -114,6 +114,17 @@ local function first_of(lines, hint, message)
     end
 end
 
+--- What is said of a header of Python's, `for x in y:`, whose next line LuaJIT has read as a method's name.
+local function explain_colon(message, name, head, number)
+    local text = message:find("expected near '", 1, true) and source.text(name)
+    local line, ending
+    if text then line, ending = openings.colon(message, text, number) end
+    if not line then return nil end
+    local said = ("'%s' expected near ':'"):format(ending)
+    local hint = hint_of_line(said, source.line(name, line) or "")
+    return hint and ("%s%d: %s; %s"):format(head, line, said, hint)
+end
+
 --- LuaJIT's message about a chunk of this source ("@path", "=name") that does not parse, with the hint behind it.
 function mistakes.explain(message, name)
     if type(message) ~= "string" then return message end
@@ -123,11 +134,13 @@ function mistakes.explain(message, name)
     number = tonumber(number or nil)
     if not number then return message end
     if name:find "%.ipynb$" then return message .. "; neap --html runs a notebook" end
+    local of_colon = explain_colon(message, name, head, number)
+    if of_colon then return of_colon end
     local lines = lines_of(message, name, number)
     local hint = first_of(lines, hint_of_line, message)
     if hint then return message .. "; " .. hint end
     local text, line, said = source.text(name), nil, nil
-    if text then hint, line, said = openings.hint(whole, text, number) end
+    if text then hint, line, said = openings.hint(whole, text, number, name:find "^=%[") end
     hint = hint or first_of(lines, hint_of_value, message)
     if not hint then return message end
     return (said and ("%s%d: %s"):format(head, line, said) or message) .. "; " .. hint

@@ -9,7 +9,8 @@ local tokens = require "neap.interp.tokens"
 
 local openings = {}
 
-local MOST = 2^16 -- bytes of a text that is looked at
+local MOST = 2^16       -- bytes of a text that is looked at
+local LONGEST_LINE = 60 -- bytes of a command that is told as it should be written
 
 local OPENS = { ["function"] = true, ["if"] = true, ["while"] = true, ["for"] = true, ["repeat"] = true }
 local HEADS = { ["while"] = true, ["for"] = true } -- whose do opens no block of its own
@@ -188,6 +189,61 @@ end
 local WORDS = { ["do"] = true, ["then"] = true, ["end"] = true, ["return"] = true, ["local"] = true, ["="] = true,
                 ["else"] = true, ["elseif"] = true, ["for"] = true, ["if"] = true, ["while"] = true }
 
+-- What a value must follow.
+local ASKS = { ["+"] = true, ["-"] = true, ["*"] = true, ["/"] = true, ["%"] = true, ["^"] = true, [".."] = true,
+               ["=="] = true, ["~="] = true, ["<"] = true, ["<="] = true, [">"] = true, [">="] = true, ["and"] = true,
+               ["or"] = true, ["not"] = true, ["#"] = true, ["="] = true, [","] = true }
+
+--- x = 3 +: nothing behind an operator, a comma or a sign of equality. Where the line ends there, that is the place.
+local function missing_value(message, list, number)
+    if not message:find("unexpected symbol near '", 1, true) then return nil end
+    local k = message:find("near '<eof>'", 1, true) and #list or place_of(list, message, number)
+    local before, token = list[(k or 1) - 1], list[k]
+    if not before or not ASKS[before.text] then return nil end
+    local joined = token.kind == "symbol" and before.to + 1 == token.from
+    if joined and not BRACKETS[token.text] and token.text ~= "," and token.text ~= ";" then return nil end -- =>, <>
+    local hint = ("a value is missing behind the %s"):format(before.text)
+    if token.kind == "end" or before.line < token.line then
+        return hint, before.line, "unexpected end of the line"
+    end
+    return hint
+end
+
+--- The token with which the value begins that ends in front of token k: a name, with its fields and calls.
+local function start_of_value(list, k)
+    local depth = 0
+    for at = k - 1, 1, -1 do
+        local token, before = list[at], list[at - 1]
+        if BRACKETS[token.text] then depth = depth + 1 end
+        if token.text == "(" or token.text == "[" or token.text == "{" then depth = depth - 1 end
+        local goes_on = depth > 0 or token.kind == "symbol" or token.kind == "string"
+            or before and (before.text == "." or before.text == ":")
+        if not goes_on then return token.kind == "name" and at or nil end
+    end
+end
+
+--- x = 3 x: a value right behind a statement. A command shows it if a semicolon stands between them.
+local function value_behind(message, text, list, number, is_command)
+    if not message:find("'=' expected near '", 1, true) then return nil end
+    local is_last = message:find("near '<eof>'", 1, true)
+    local k = is_last and #list or place_of(list, message, number)
+    if not k or list[k].kind == "name" or list[k].kind == "number" then return nil end -- x = 3 print x
+    local start = start_of_value(list, k)
+    local before, token = list[(start or 1) - 1], list[start]
+    if not before or before.line < token.line then return nil end
+    local ends = ENDS[before.text] or before.kind == "name" or before.kind == "number" or before.kind == "string"
+    if not ends then return nil end
+    local hint = "an operator is missing before " .. token.word
+    local value = text:sub(token.from, list[k - 1].to)
+    if before.text == "end" then
+        hint = "a value alone is no statement: print(…) shows it"
+    elseif is_command and is_last and token.line == 1 and list[#list].line == 1 and #text <= LONGEST_LINE then
+        hint = ("%s, or a semicolon: %s; %s shows the value"):format(hint, text:sub(1, before.to), value)
+    end
+    if not is_last then return hint end
+    return hint, token.line, "'=' expected at the end of the line"
+end
+
 --- What is missing between two tokens: a bracket, or a comma between values.
 local function missing_between(message, list, number)
     local closing = message:match "'([%)}%]])' expected"
@@ -238,14 +294,42 @@ local function of_tokens(message, list, number)
         or unbalanced(list, number)
 end
 
+-- What ends a header.
+local ENDINGS = { ["for"] = "do", ["while"] = "do", ["if"] = "then", ["elseif"] = "then" }
+
+--- Of a header that ends in a colon, as Python has it: LuaJIT reads what begins the next line as the name of a method,
+-- and misses a do, a then, or the method's arguments, further on. Returns the line of the header, and what should end
+-- it; nil: there is none.
+function openings.colon(message, text, number)
+    local word = message:match "'(%a+)' expected near '"
+    local is_method = message:find("function arguments expected near '", 1, true)
+    if #text > MOST or word ~= "do" and word ~= "then" and not is_method then return nil end
+    local list, head, line, ending = tokens.read(text), nil, nil, nil
+    for k, token in ipairs(list) do
+        if token.line > number then break end
+        if k == 1 or list[k - 1].line < token.line then head = token.text end
+        if token.text == ENDINGS[head] then head = nil end
+        if token.text == ending then line, ending = nil, nil end
+        local follower = token.text == ":" and list[k + 1]
+        local is_end = follower and follower.line > token.line and ENDINGS[head]
+        if is_end and (is_end == word or is_method and follower.line == number) then
+            line, ending = token.line, is_end
+        end
+    end
+    return line, ending
+end
+
 --- What to say behind LuaJIT's message about line `number` of a text; and, where another line is to blame, that line
--- and what is said in place of the message. Nil: nothing is known.
-function openings.hint(message, text, number)
+-- and what is said in place of the message. Nil: nothing is known. is_command: the text is one of the prompt's.
+function openings.hint(message, text, number, is_command)
     if #text > MOST then return nil end
     local list = tokens.read(text)
     annotate(text, list)
     local hint, line, said = long_bracket(message, text, list)
     if not hint then hint, line, said = header(message, text, list, number) end
+    if not hint then hint, line, said = missing_value(message, list, number) end
+    if hint then return hint, line, said end
+    if not hint then hint, line, said = value_behind(message, text, list, number, is_command) end
     if hint then return hint, line, said end
     return of_tokens(message, list, number)
 end

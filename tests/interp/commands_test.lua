@@ -39,7 +39,7 @@ check.test(":time waits for what the code gives and assigns", function()
                            "np.debug.counters().pending", ":time local z = x * 3", ":time 1 + 1", ":time",
                            ":time x +", ")", ":time for k = 1, 2 do", "end" }
     check.equal(err, ":time: what code?; usage: :time CODE\n"
-                     .. "[10]:2: unexpected symbol near ')'; this ) closes nothing: one is too many\n")
+                     .. "[10]:1: unexpected end of the line; a value is missing behind the +\n")
     matches(out, "^> > > " .. TIME .. "1 kernel\n> %[1%. 1%.%]  f32%[2%]\n" .. TIME .. "%d kernels?\n> ",
             "\n> " .. TIME .. "2 kernels\n> 0\n> ", "\n> 2\n" .. TIME .. "0 kernels\n")
     takes(out, 30, "\n> (%S+) (%a+) %(%S+ %S+ running, [^;]+; [^;]+; 2 kernels\n> 0\n")

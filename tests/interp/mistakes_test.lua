@@ -15,6 +15,15 @@ local TRUE = " is an array, which as a condition (if, while, until, and, or, not
 local MISTAKES = {
     { "x + np.ones{4}", "'=' expected near '+'; a value alone is no statement: print(…) shows it",
       prompt = "np.add: shapes (3,) and (4,) do not broadcast" },
+    { "y = x * (3 +)", "unexpected symbol near ')'; a value is missing behind the +" },
+    { "f(x, )", "unexpected symbol near ')'; a value is missing behind the ," },
+    { "if count == then end", "unexpected symbol near 'then'; a value is missing behind the ==" },
+    { "y = count + * 4", "unexpected symbol near '*'; a value is missing behind the +" },
+    { "count = 3 count", "'=' expected at the end of the line; an operator is missing before count",
+      prompt = "'=' expected at the end of the line; an operator is missing before count, or a semicolon: count = 3; "
+      .. "count shows the value" },
+    { "local a = 1 a + 2", "'=' expected near '+'; an operator is missing before a" },
+    { "for k = 1, 2 do local a = k a end", "'=' expected near 'end'; an operator is missing before a" },
     { "m:matmul(m)", "np.matmul: shapes (2, 3) and (2, 3) do not fit: 3 columns meet 2 rows" },
     { "print(x.sum())",
       "np.sum: argument 1 must be an array or a number, got nothing (nil); methods take a colon: "
@@ -445,6 +454,32 @@ check.test("each mistake at the prompt", function()
         local place, text = ("\n" .. said):match "\n(%S-:%d+): ([^\n]*)"
         local expected = (mistake.prompt or mistake[2]):gsub("PLACE", place or "")
         check.equal(text, expected, mistake[1])
+    end
+end)
+
+-- Code of several lines, the line that is told, and what is said of it.
+local LINES = {
+    { "y = x +", 1, "unexpected end of the line; a value is missing behind the +" },
+    { "y = 'a' ..\nlocal z = 2", 1, "unexpected end of the line; a value is missing behind the .." },
+    { "y =\n\nif x then end", 1, "unexpected end of the line; a value is missing behind the =" },
+    { "for k = 1, 2 do s = k end s", 1, "'=' expected at the end of the line; a value alone is no statement: print(…) "
+      .. "shows it" },
+    { "t = {}\nfor i in t:\n    print(i)", 2, "'do' expected near ':'; Lua writes for _, i in ipairs(t) do … end for a "
+      .. "list, for k = 0, #t - 1 do local i = t[k] … end for an array" },
+    { "for k, v in pairs(t):\n    z = v\n", 1, "'do' expected near ':'; Lua writes for k, v in pairs(t) do … end" },
+    { "t = {}\nwhile t:\n    z = 2", 2, "'do' expected near ':'; Lua writes while … do … end" },
+    { "if a then b() end\nif t:\n    print(t)\nprint(3)", 2, "'then' expected near ':'; Lua writes if … then … end" },
+    { "for i, s in ipairs(t) do s:\n upper() end while s\nprint(s)", 2, "'do' expected at the end of the line; Lua "
+      .. "writes while … do … end, for … do … end" },
+}
+
+check.test("the line of a mistake that LuaJIT meets in a later one", function()
+    for _, row in ipairs(LINES) do
+        local script = process.file(row[1] .. "\n")
+        local _, _, err = process.run_neap { script }
+        check.equal(err:match "neap: ([^\n]*)", ("%s:%d: %s"):format(script, row[2], row[3]), row[1])
+        _, _, err = process.run_neap { "-e", row[1] }
+        check.equal(err:match "neap: ([^\n]*)", ("(command line):%d: %s"):format(row[2], row[3]), row[1])
     end
 end)
 
