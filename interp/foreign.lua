@@ -157,8 +157,12 @@ local function option_hint(name, before, option, code)
     return ("options go in braces: %s(%s, {%s})"):format(name, before:gsub("%s*,$", ""), option)
 end
 
---- [1 2; 3 4]: a matrix of numbers, as MATLAB and Julia have it; [x for x in t].
-local function list_hint(inside)
+-- Functions of np that take one list, or a shape.
+local OF_LISTS = { array = true, asarray = true, zeros = true, ones = true, concatenate = true, stack = true,
+                   vstack = true, hstack = true, column_stack = true }
+
+--- [1 2; 3 4]: a matrix of numbers, as MATLAB and Julia have it; [x for x in t]; np.stack([x, y]).
+local function list_hint(inside, code)
     if inside:find "%sfor%s+[%a_][%w_]*%s+in%s" then
         return "Lua has no comprehensions: t = {} for k = 1, n do t[k] = … end fills a table, and np.arange(n) * 2 is "
             .. "an array"
@@ -169,6 +173,11 @@ local function list_hint(inside)
         if not rows[2] then return ("lists go in braces: np.array{%s}"):format(rows[1]) end
         return ("lists go in braces: np.array{{%s}}"):format(table.concat(rows, "}, {"))
     end
+    for name, list in (code or ""):gmatch "%f[%w_]np%.([%w_]+)%(%[([%w_%s,%.%-]+)%]%)" do
+        if OF_LISTS[name] and list == inside then
+            return ("lists go in braces: np.%s{%s}"):format(name, trim(list))
+        end
+    end
     return "lists go in braces: {1, 2, 3}, and np.array{1, 2, 3} is an array"
 end
 
@@ -176,6 +185,11 @@ end
 local function call_hint(name, value)
     if KEYWORDS[name] or KEYWORDS[value] then return nil end
     return ("a call has parentheses: %s(%s)"):format(name, value)
+end
+
+--- f 3, f x: the same of a variable that has a function.
+local function variable_call_hint(name, value)
+    return type(value_of(name)) == "function" and call_hint(name, value) or nil
 end
 
 --- 5:sqrt()
@@ -419,6 +433,7 @@ return {
     { "expected near '", "([%a_][%w_]*%.[%w_%.]*[%w_])%s+(%-?%d[%w%.]*)", call_hint },
     { "'=' expected near '", "^%s*([%a_][%w_]*%.[%w_%.]*[%w_])%s+([%a_][%w_%.]*)%s*$", call_hint },
     { "'=' expected near '", "=%s*([%a_][%w_]*%.[%w_%.]*[%w_])%s+([%a_][%w_%.]*)%s*$", call_hint },
+    { "'=' expected near '", "^%s*([%a_][%w_]*)%s+([%w_][%w_%.]*)%s*$", variable_call_hint },
     { "invalid escape sequence", "", "a backslash in a text is written \\\\" },
     { "')' expected near ','", "([%a_][%w_%.:]*)%(%(([^()]*)%)", "shapes and lists go in braces: %1{%2}" },
     { "')' expected near ','", "[=,]%s*%(([^()]*,[^()]*)%)", "shapes and lists go in braces: {%s}" },

@@ -132,10 +132,14 @@ local function indexed_number(message, line)
     return core.fields[member] and ("a number has no %s; np.array(%s) is an array"):format(member, name) or nil
 end
 
---- np.table.read_csv, np.ones[3]: a function has no fields.
+--- np.table.read_csv, np.ones[3], f[1]: a function has no fields.
 local function indexed_function(message, line)
-    local name = message:match "attempt to index field '([%w_]+)' %(a function value%)"
+    local kind, name = message:match "attempt to index (%a+) '([%w_]+)' %(a function value%)"
     if not name then return nil end
+    if kind ~= "field" then
+        local index = line:match("%f[%w_]" .. name .. "%s*%[([^%[%]\"']+)%]")
+        return index and ("a function is called: %s(%s)"):format(name, index) or nil
+    end
     local member = line:match("%." .. name .. "%s*%.%s*([%a_][%w_]*)")
     local there = member and (aliases.functions[member] or aliases.of(member))
     if there then return ("here it is %s"):format(there) end

@@ -68,10 +68,11 @@ local function begins_statement(token)
     return token.kind == "name" or token.kind == "end" or BEGINS_STATEMENT[token.text]
 end
 
---- Whether a text begins with a word that no expression begins with.
+--- Whether a text begins with what no expression begins with: a keyword, a function's name.
 function tokens.begins_statement(text)
     local word = text:match "^%s*(%l+)%f[^%w_]"
-    return word and word ~= "function" and BEGINS_STATEMENT[word] or false
+    if word == "function" then return text:find "^%s*function%s+[%a_]" ~= nil end
+    return BEGINS_STATEMENT[word] or false
 end
 
 --- The `local` statements at the top level of a text that compiles: a list of { names, to = its last byte, closed:

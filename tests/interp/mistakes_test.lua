@@ -24,6 +24,12 @@ local MISTAKES = {
       .. "count shows the value" },
     { "local a = 1 a + 2", "'=' expected near '+'; an operator is missing before a" },
     { "for k = 1, 2 do local a = k a end", "'=' expected near 'end'; an operator is missing before a" },
+    { "function double(v) v * 2 end", "'=' expected near '*'; a function gives its value by return: return v * 2" },
+    { "y = torch.tensor([1])", "unexpected symbol near '['; lists go in braces: {1, 2, 3}, and np.array{1, 2, 3} is an "
+      .. "array" },
+    { "y = np.array([1, 2.5])", "unexpected symbol near '['; lists go in braces: np.array{1, 2.5}" },
+    { "y = f[1]", "attempt to index global 'f' (a function value); a function is called: f(1)" },
+    { "f x", "'=' expected near 'x'", prompt = "'=' expected near 'x'; a call has parentheses: f(x)" },
     { "m:matmul(m)", "np.matmul: shapes (2, 3) and (2, 3) do not fit: 3 columns meet 2 rows" },
     { "print(x.sum())",
       "np.sum: argument 1 must be an array or a number, got nothing (nil); methods take a colon: "

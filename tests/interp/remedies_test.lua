@@ -7,6 +7,14 @@ local failing = require "tests.lib.failing"
 local REMEDIES = {
     -- Python
     { "x = np.array([[1,2],[3,4]])", "np.array{{1,2}, {3,4}}", "print(np.array{{1,2}, {3,4}}:sum())", "10.0" },
+    { "x = np.array([1, 2])", "np.array{1, 2}", "print(np.array{1, 2})", "[1. 2.]" },
+    { "a = np.ones(1) x = np.concatenate([a, a])", "np.concatenate{a, a}",
+      "a = np.ones(1) print(np.concatenate{a, a})", "[1. 1.]" },
+    { "a = np.ones(1) x = np.vstack([a, a])", "np.vstack{a, a}", "a = np.ones(1) print(np.vstack{a, a}.size)", "2" },
+    { "f = function(x) return x end print(f[1])", "f(1)", "f = function(x) return x end print(f(1))", "1" },
+    { "type 3", "type(3)", "print(type(3))", "number" },
+    { "for k, v in pairs(t):\n print(k)", "for k, v in pairs(t) do … end",
+      "t = {a = 1} for k, v in pairs(t) do print(k, v) end", "a 1" },
     { "t = {a: 1, b: 2}", "{a = 1}", "t = {a = 1} print(t.a)", "1" },
     { 't = {"a b": 1}', '{["a b"] = 1}', 't = {["a b"] = 1} print(t["a b"])', "1" },
     { 't = {n = 1, "a": 2}', "{a = 2}", "t = {a = 2} print(t.a)", "2" },
