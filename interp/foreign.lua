@@ -86,6 +86,20 @@ local function loop_hint(names, what)
         "ipairs", what, what, names, what)
 end
 
+--- for i in range(…): of numbers, names, and lengths of names.
+local function range_hint(name, arguments)
+    local list = {}
+    local inside = ((arguments:match "^%b()" or "(?)"):sub(2, -2):gsub("%f[%w_]len%s*%(%s*([%w_%.]+)%s*%)", "#%1"))
+    for argument in (inside .. ","):gmatch "%s*(.-)%s*," do
+        if not argument:find "^[#%-]?[%w_%.]+$" then return ("Lua writes for %s = 0, n - 1 do … end"):format(name) end
+        list[#list + 1] = argument
+    end
+    local first, bound, step = unpack(list[2] and list or { "0", list[1] })
+    local change = step and step:find "^%-" and 1 or -1
+    local last = tonumber(bound) and tostring(tonumber(bound) + change) or bound .. (change > 0 and " + 1" or " - 1")
+    return ("Lua writes for %s = %s, %s%s do … end"):format(name, first, last, step and ", " .. step or "")
+end
+
 --- x:sum, x:T: what stands behind a colon is called, or is a field.
 local function uncalled(receiver, name)
     if core.fields[name] then return ("a field stands behind a dot: %s.%s"):format(receiver, name) end
@@ -95,12 +109,13 @@ end
 --- {a: 1}, {"a b": 1}: a key and its value.
 local function key_hint(key, value)
     local plain = key:find "^[%a_][%w_]*$" and not KEYWORDS[key]
+    value = value:find "^[%[{(]" and "{…}" or value
     return ("a key is followed by =: {%s = %s}"):format(plain and key or ('["%s"]'):format(key), trim(value))
 end
 
 --- x => x * 2, |x| x * 2, @(x) x * 2: a function of an expression, which ends where a bracket closes that it opened.
 local function function_hint(parameters, body)
-    body = trim(body)
+    body = trim(body):gsub("%*%*", "^")
     local depth = 0
     for at, bracket in body:gmatch "()([%(%)%[%]{},])" do
         if bracket:find "[%(%[{]" then
@@ -321,8 +336,8 @@ return {
       "Lua writes for %1 = %2, %3 do … end" },
     { "near ':'", "^%s*for%s+([%a_][%w_]*)%s*=%s*([^:,]-)%s*:%s*([^:]-)%s*$", "Lua writes for %s = %s, %s do … end" },
     { "near 'to'", "^%s*for%s+([%a_][%w_]*)%s*=%s*(.-)%s+to%s+([%w_%.#]+)", "Lua writes for %s = %s, %s do … end" },
-    { "", "%sfor%s+([%a_][%w_]*)%s+in%s+range%s*%b()%s*:", "Lua writes for %s = 0, n - 1 do … end" },
-    { "", "^%s*for%s+([%a_][%w_]*)%s+in%s+range%s*%(", "Lua writes for %s = 0, n - 1 do … end" },
+    { "", "%sfor%s+([%a_][%w_]*)%s+in%s+range%s*(%b())%s*:", range_hint },
+    { "", "^%s*for%s+([%a_][%w_]*)%s+in%s+range%s*(%(.*)$", range_hint },
     { "near ':'", "^%s*for%s+([%a_][%w_]*)%s*=%s*([%w_%.#]+)%s*,%s*([%w_%.#]+)%s*:",
       "Lua writes for %s = %s, %s do … end" },
     { "expected", "^%s*for%s+([%a_][%w_%s,]-)%s+in%s+(.-)%s*:%s*$", loop_hint },
@@ -342,6 +357,9 @@ return {
     { "near ':'", "{[^}]*,%s*[\"']([^\"']+)[\"']%s*:%s*([^,}]+)", key_hint, raw = true },
     { "'<name>' expected near", "[{,]%s*([%a_][%w_]*)%s*:%s*([^,}]+)", key_hint, raw = true },
     { "arguments expected near", "[{,]%s*([%a_][%w_]*)%s*:%s+([^,}]+)", key_hint, raw = true },
+    { "'}' expected (to close", "^%s*[\"']([^\"']+)[\"']%s*:%s*([^,}]+)", key_hint, raw = true },
+    { "'<name>' expected near", "^%s*([%a_][%w_]*)%s*:%s*([^,}]+),%s*$", key_hint, raw = true },
+    { "arguments expected near ','", "^%s*([%a_][%w_]*)%s*:%s*([^,}]+),%s*$", key_hint, raw = true },
     -- Operators and assignments.
     { "near ':'", "=%s*(%-?%d+)%s*:%s*(%-?%d+)%s*;?%s*$", function(first, last)
         return ("np.arange(%s, %d) has the numbers from %s to %s"):format(first, last + 1, first, last)

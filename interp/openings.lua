@@ -294,12 +294,12 @@ local function of_tokens(message, list, number)
         or unbalanced(list, number)
 end
 
--- What ends a header.
-local ENDINGS = { ["for"] = "do", ["while"] = "do", ["if"] = "then", ["elseif"] = "then" }
+-- What LuaJIT misses at the colon of a header, by the word that begins that.
+local ENDINGS = { ["for"] = "do", ["while"] = "do", ["if"] = "then", ["elseif"] = "then", try = "=" }
 
---- Of a header that ends in a colon, as Python has it: LuaJIT reads what begins the next line as the name of a method,
--- and misses a do, a then, or the method's arguments, further on. Returns the line of the header, and what should end
--- it; nil: there is none.
+--- Of a header that ends in a colon, as Python has it: LuaJIT reads what follows as the name of a method, and misses a
+-- do, a then, or the method's arguments, further on. Returns the line of the header, and what should end it; nil: there
+-- is none.
 function openings.colon(message, text, number)
     local word = message:match "'(%a+)' expected near '"
     local is_method = message:find("function arguments expected near '", 1, true)
@@ -307,13 +307,13 @@ function openings.colon(message, text, number)
     local list, head, line, ending = tokens.read(text), nil, nil, nil
     for k, token in ipairs(list) do
         if token.line > number then break end
-        if k == 1 or list[k - 1].line < token.line then head = token.text end
+        if k == 1 or list[k - 1].line < token.line then head = token.word end
         if token.text == ENDINGS[head] then head = nil end
-        if token.text == ending then line, ending = nil, nil end
+        if token.text == ending and not is_method then line, ending = nil, nil end
         local follower = token.text == ":" and list[k + 1]
-        local is_end = follower and follower.line > token.line and ENDINGS[head]
-        if is_end and (is_end == word or is_method and follower.line == number) then
-            line, ending = token.line, is_end
+        local missed = follower and follower.from > token.to + 1 and ENDINGS[head] -- behind a blank or a line's end
+        if missed and (missed == word or is_method and follower.line == number) then
+            line, ending = token.line, missed
         end
     end
     return line, ending

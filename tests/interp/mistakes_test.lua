@@ -346,8 +346,8 @@ local MISTAKES = {
       .. "elements" },
     { "y = lambda v: v * 2", "function arguments expected near '*'; Lua writes function(v) return v * 2 end" },
     { "import numpy as np", "'=' expected near 'numpy'; np is there already, without import" },
-    { "for j in range(3): print(j)",
-      "'do' expected near '<eof>'; Lua writes for j = 0, n - 1 do … end", at_end = true },
+    { "for j in range(3): print(j)", "'do' expected near ':'; Lua writes for j = 0, 2 do … end" },
+    { "while i: print(i)", "'do' expected near ':'; Lua writes while … do … end" },
     { "if (x) { print(1) }", "'then' expected near '<eof>'; Lua writes if … then … end", at_end = true },
     { "let z = 1", "'=' expected near 'z'; Lua writes local z = …" },
     { "z++", "'=' expected near '+'; Lua has no '++': z = z + 1",
@@ -473,10 +473,14 @@ local LINES = {
     { "t = {}\nfor i in t:\n    print(i)", 2, "'do' expected near ':'; Lua writes for _, i in ipairs(t) do … end for a "
       .. "list, for k = 0, #t - 1 do local i = t[k] … end for an array" },
     { "for k, v in pairs(t):\n    z = v\n", 1, "'do' expected near ':'; Lua writes for k, v in pairs(t) do … end" },
+    { "t = {}\nfor i in range(2, n, 3):\n    z = i", 2, "'do' expected near ':'; Lua writes for i = 2, n - 1, 3 do … "
+      .. "end" },
+    { "try:\n    z = 1\nexcept Exception as e:\n    z = 2", 1, "'=' expected near ':'; Lua writes local ok, problem = "
+      .. "pcall(f)" },
     { "t = {}\nwhile t:\n    z = 2", 2, "'do' expected near ':'; Lua writes while … do … end" },
     { "if a then b() end\nif t:\n    print(t)\nprint(3)", 2, "'then' expected near ':'; Lua writes if … then … end" },
-    { "for i, s in ipairs(t) do s:\n upper() end while s\nprint(s)", 2, "'do' expected at the end of the line; Lua "
-      .. "writes while … do … end, for … do … end" },
+    { "for i, s in ipairs(t) do s: upper() s:\n upper() end while s\nprint(s)", 2,
+      "'do' expected at the end of the line; Lua writes while … do … end, for … do … end" },
 }
 
 check.test("the line of a mistake that LuaJIT meets in a later one", function()
@@ -625,7 +629,7 @@ check.test("what is no variable here, and what there is", function()
         { "len(x)", "the variable 'len' has no value; #x is the length of x" },
         { "None", "the variable 'None' has no value; Lua writes nil" },
         { "x[None]", "the variable 'None' has no value; a new axis is np.newaxis" },
-        { "for v in x: print(v)", "'do' expected near '<eof>'; Lua writes for _, v in ipairs(x) do … end for a list, "
+        { "for v in x: print(v)", "'do' expected near ':'; Lua writes for _, v in ipairs(x) do … end for a list, "
           .. "for k = 0, #x - 1 do local v = x[k] … end for an array" },
         { "numbers[1:3]", "']' expected near ':'; a part of a table is {unpack(numbers, 2, 3)}: tables count from 1" },
         { "word[:-1]", "unexpected symbol near ':'; a part of a text is word:sub(1, -2): characters count from 1" },
@@ -634,7 +638,7 @@ check.test("what is no variable here, and what there is", function()
         { "plt.plot(x)", "the variable 'plt' has no value; np.plot draws: np.plot.line(x, y)" },
         { '"abc":upper()', "'<eof>' expected near ':'; a text stands in parentheses there: (\"abc\")" },
         { "2**10", "unexpected symbol near '*'; Lua writes x ^ y for x ** y" },
-        { "for i in range(3): print(i)", "'do' expected near '<eof>'; Lua writes for i = 0, n - 1 do … end" },
+        { "for i in range(3): print(i)", "'do' expected near ':'; Lua writes for i = 0, 2 do … end" },
         { "if (count > 2) { print(x) }", "'then' expected near '<eof>'; Lua writes if … then … end" },
         { '"abc" + 1', "attempt to perform arithmetic on a string value; .. puts texts together, and tonumber(text) is "
           .. "a number" },
