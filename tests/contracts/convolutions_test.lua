@@ -166,6 +166,13 @@ end
 
 of("np.nn.MaxPool", layer_of(MAX))
 of("np.nn.AvgPool", layer_of(AVERAGE))
+MAX.also = { ["what is below all elements of each dtype is put around them"] = function()
+    for _, name in ipairs { "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64" } do
+        local least = np.array(np.isdtype(name, "integral") and np.iinfo(name).min or -math.huge, { dtype = name })
+        local y = nn.max_pool(np.stack { least, least }:reshape(1, 2, 1), 2, { padding = 1 })
+        check.equal({ y.dtype, np.array_equal(y:ravel(), np.stack { least, least }) }, { name, true }, name)
+    end
+end }
 MAX.refuses = { { "'padding' must be less than the window, .* got 2 for one over 2 elements of spatial axis 1",
                   function() nn.max_pool(np.ones { 1, 4, 1 }, 2, { padding = 2 }) end },
                 { "got 3 for one over 3", function()

@@ -4,6 +4,7 @@
 -- Images are (batch, spatial axes…, channels), 1 to 3 spatial axes, or with layout "NCHW" (NCW, NCDHW) (batch,
 -- channels, spatial axes…): the axes are exchanged by views.
 local core = require "neap.core"
+local create = require "neap.arrays.create"
 local shape = require "neap.arrays.shape"
 
 local np, ids, attrs = core.np, core.ids, core.attrs
@@ -96,7 +97,7 @@ function spatial.surround(x, value, low, high, gaps, first)
         local more = lo[axis] + hi[axis] + interior[axis]
         any = any or core.is_size(more) or more > 0
     end
-    if any then x = shape.pad(x, core.number(value, core.dtype_of(x).code), lo, hi, interior) end
+    if any then x = shape.pad(x, create.value("pad", value, core.dtype_of(x).code), lo, hi, interior) end
     for k = 1, #low do
         if low[k] < 0 or high[k] < 0 then
             local extent = shape_of(x)[k + before]
