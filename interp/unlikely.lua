@@ -333,12 +333,22 @@ local function visit_names(list, tell)
     end
 end
 
+-- Names are found from their beginnings on: of a word of 100 kB, as in a text of such, each byte would begin one.
+
 --- Whether a text takes items of a variable that it gives a text: word = "abc" … word[1].
 local function indexes_text(text)
     local given = {}
-    for name in text:gmatch "([%a_][%w_]*)%s*=%s*[\"']" do given[name] = true end
-    for name in text:gmatch "([%a_][%w_]*)%[%s*%d+%s*%]" do
+    for name in text:gmatch "%f[%w_]([%a_][%w_]*)%s*=%s*[\"']" do given[name] = true end
+    for name in text:gmatch "%f[%w_]([%a_][%w_]*)%[%s*%d+%s*%]" do
         if given[name] then return true end
+    end
+    return false
+end
+
+--- Whether a command takes items of a variable that holds a text.
+local function indexes_variable(text, kind_of)
+    for name in text:gmatch "%f[%w_]([%a_][%w_]*)%s*%[" do
+        if kind_of(name) == "text" then return true end
     end
     return false
 end
@@ -349,6 +359,7 @@ local function may_be(text, kind_of)
     for name in text:gmatch "([%a_][%w_]*)%s*%[" do
         if kind_of and kind_of(name) == "text" then return true end
     end
+    if kind_of and indexes_variable(text, kind_of) then return true end
     for _, pattern in ipairs(PATTERNS) do
         if text:find(pattern) then return true end
     end

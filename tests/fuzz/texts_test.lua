@@ -106,11 +106,14 @@ local function nest(size)
 end
 
 local runs = 0
+local ALONE = seeds.is_long and WORDS or { "a", " " }
+local ALONE_SIZE = seeds.is_long and 100000 or 30000
 
+--- A text, and whether each tool is to read it, however long it is.
 local function some_text()
-    if seeds.is_long and runs < #WORDS then -- each word alone, first
+    if runs < #ALONE then -- a word without end, first
         runs = runs + 1
-        return few() .. WORDS[runs]:rep(math.ceil(100000 / #WORDS[runs])) .. few()
+        return few() .. ALONE[runs]:rep(math.ceil(ALONE_SIZE / #ALONE[runs])) .. few(), true
     end
     local size = ({ 30, 300, 300, 3000, 30000, seeds.is_long and random(8) == 1 and 1000000 or 100000 })[random(6)]
     local text = pick { words, words, changed_file, bytes, run, run, run, nest }(size)
@@ -245,9 +248,10 @@ local function read_texts(notes)
     local start, count, only = os.time(), 0, os.getenv "NEAP_FUZZ_TEXT"
     while os.time() - start < seconds or count < LEAST do
         local first = seed
-        local text = only and process.read(only) or some_text()
+        local text, by_each = some_text()
+        if only then text, by_each = process.read(only), true end
         for _, name in ipairs(names) do
-            if only or #text < 1000 or seeds.is_long or random(4) == 1 then try(name, text, first) end
+            if by_each or #text < 1000 or seeds.is_long or random(4) == 1 then try(name, text, first) end
         end
         if #text < 10000 then
             process.write(notes, ("seed %d, lexers"):format(first))
