@@ -169,5 +169,19 @@ check.test("only what can go on goes on", function()
     })
 end)
 
+check.test("Lua's own tables and types of C are shown", function()
+    says({}, {
+        { "#tostring(_G) > 0 and rawget(_G, '_VERSION')", '"Lua 5.1"' },
+        { "ct = require('ffi').typeof(np.ones(1))", "" },
+        { "ct", "ctype<struct neap_handle>" },
+        { "{ ct }", "{ctype<struct neap_handle>}" },
+    })
+    for _, name in ipairs { "_G", "package.loaded", "debug.getregistry()", "setmetatable(_G, { __index = next })" } do
+        local status, out, err = process.run_neap({ "-i", "--no-startup" }, name .. "\n40 + 2\n")
+        check.equal({ status, err }, { 0, "" }, name)
+        check.ok(out:find("{\n.*}\n") and out:find "42\n", name .. ": " .. out)
+    end
+end)
+
 process.cleanup()
 check.done()

@@ -333,4 +333,12 @@ check.test("methods called with a dot say so", function()
     check.raises(function() names.join({}) end, "np.table.join: call it as t:join")
 end)
 
+check.test("a table of more columns than a call has results", function()
+    local columns = {}
+    for k = 1, 9000 do columns[k] = { "c" .. k, { k } } end
+    local wide = np.table(columns)
+    check.equal({ #wide.columns, wide.columns[9000], wide.c9000:item() }, { 9000, "c9000", 9000 })
+    check.ok(tostring(wide):find("9000 columns]", 1, true), "its text")
+end)
+
 check.done()
