@@ -1,4 +1,4 @@
---- labels.lua: the regions of a mask, numbered: in one walk over its numbers, or by leaps in a trace, which has none.
+--- labels.lua: the regions of a mask, numbered: in one walk over its runs, or by leaps in a trace, which has none.
 local ffi = require "ffi"
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
@@ -11,101 +11,113 @@ local indices = ffi.typeof "int32_t[?]"
 
 -- ---- A walk ---------------------------------------------------------------------------------------------------------
 
--- Places are visited row by row. Each takes the number of a neighbour that was visited before, or a new number; where
--- neighbours have different numbers, these belong to one region, whose least number stands for all. (A. Rosenfeld and
--- J. L. Pfaltz, Sequential operations in digital picture processing, 1966.) A frame of zeros around the image spares
--- questions about its ends.
+-- A run is what hangs together on a line, which lies along the last axis: places next to each other, or a single place
+-- if the structure does not join these. Lines are visited in order. Where a run touches one of a line before, both
+-- belong to one region, whose first run stands for all. (A. Rosenfeld and J. L. Pfaltz, Sequential operations in
+-- digital picture processing, 1966, of places in place of runs.)
 
---- The number that stands for a region.
-local function root_of(parent, label)
-    while parent[label] ~= label do
-        parent[label] = parent[parent[label]]
-        label = parent[label]
+--- The run that stands for a region.
+local function root_of(parent, run)
+    while parent[run] ~= run do
+        parent[run] = parent[parent[run]]
+        run = parent[run]
     end
-    return label
+    return run
 end
 
---- The frame around an image: its size, the stride of each axis, and the steps to neighbours that come before.
-local function frame_of(dims, steps)
-    local strides, size = {}, 1
-    for k = #dims, 1, -1 do
-        strides[k] = size
-        size = size * (dims[k] + 2)
+--- Runs in order: where each begins and ends on its line, and its parent in the forest of regions.
+local function runs_with_room(room, old)
+    local runs = { room = room, from = indices(room), to = indices(room), parent = indices(room) }
+    for key, memory in pairs(old or {}) do
+        if key ~= "room" then ffi.copy(runs[key], memory, ffi.sizeof(memory)) end
     end
-    local before = {}
-    for _, step in ipairs(steps) do
-        local by = 0
-        for k, stride in ipairs(strides) do by = by + step[k] * stride end
-        if by < 0 then before[#before + 1] = by end
-    end
-    return size, strides, before
+    return runs
 end
 
---- Where line `line` of an image begins in the frame.
-local function line_at(line, dims, strides)
-    local at = 1
-    for k = #dims - 1, 1, -1 do
-        at = at + (line % dims[k] + 1) * strides[k]
-        line = math.floor(line / dims[k])
-    end
-    return at
-end
-
---- Numbers a line of the frame, with `count` numbers given before; returns how many are given then.
-local function number_line(mask, from, labels, at, width, before, parent, count)
-    for j = 0, width - 1 do
-        if mask[from + j] ~= 0 then
-            local own = 0
-            for b = 0, before.n - 1 do
-                local label = labels[at + j + before.steps[b]]
-                if label ~= 0 then
-                    label = root_of(parent, label)
-                    if own ~= 0 and label ~= own then parent[math.max(label, own)] = math.min(label, own) end
-                    own = own == 0 and label or math.min(label, own)
-                end
-            end
-            if own == 0 then
-                count = count + 1
-                own, parent[count] = count, count
-            end
-            labels[at + j] = own
+--- Appends the runs of a line, regions of their own, to `count` runs; returns how many there are then.
+local function append_runs(runs, count, line, width, single)
+    local from, to, parent, at = runs.from, runs.to, runs.parent, 0
+    while at < width do
+        if line[at] ~= 0 then
+            from[count], parent[count] = at, count
+            repeat at = at + 1 until at == width or single or line[at] == 0
+            to[count], count = at, count + 1
+        else
+            at = at + 1
         end
     end
     return count
 end
 
+--- Joins runs a to a_end, without the last, with those of b to b_end that they touch when moved by `by` places.
+local function join_runs(runs, a, a_end, b, b_end, by)
+    local from, to, parent = runs.from, runs.to, runs.parent
+    while a < a_end and b < b_end do
+        if from[a] + by < to[b] and from[b] < to[a] + by then
+            local one, other = root_of(parent, a), root_of(parent, b)
+            if one < other then parent[other] = one else parent[one] = other end
+        end
+        if to[a] + by < to[b] then a = a + 1 else b = b + 1 end
+    end
+end
+
+--- How far the line lies to which a step leads from another line, in lines; nil: it lies beyond the ends.
+local function lines_by(step, line, dims)
+    local by, stride = 0, 1
+    for k = #dims - 1, 1, -1 do
+        local place = line % dims[k] + step[k]
+        if place < 0 or place >= dims[k] then return nil end
+        by, stride, line = by + step[k] * stride, stride * dims[k], math.floor(line / dims[k])
+    end
+    return by
+end
+
+--- All runs of a mask, joined to regions; the first run of each line, and behind the last line how many there are.
+local function runs_of(mask, lines, dims, steps)
+    local width, single, before = dims[#dims], true, {}
+    for _, step in ipairs(steps) do
+        local k = 1
+        while step[k] == 0 and k < #step do k = k + 1 end
+        if step[k] < 0 and k == #step then single = false elseif step[k] < 0 then before[#before + 1] = step end
+    end
+    local runs, first = runs_with_room(width + 1024), indices(lines + 1)
+    for line = 0, lines - 1 do
+        local count = first[line]
+        if count + width > runs.room then runs = runs_with_room(2 * runs.room, runs) end
+        first[line + 1] = append_runs(runs, count, mask + line * width, width, single)
+        for _, step in ipairs(before) do
+            local by = lines_by(step, line, dims)
+            if by then join_runs(runs, count, first[line + 1], first[line + by], first[line + by + 1], step[#dims]) end
+        end
+    end
+    return runs, first
+end
+
 --- Writes the labels of a mask to out; returns how many regions there are.
 local function walk(mask, size, dims, steps, out)
-    local framed, strides, list = frame_of(dims, steps)
-    local width, count = dims[#dims], 0
-    local labels, parent, before = indices(framed), indices(size + 1), { n = #list, steps = indices(#list, list) }
-    for line = 0, size / width - 1 do
-        local at = line_at(line, dims, strides)
-        count = number_line(mask, line * width, labels, at, width, before, parent, count)
-    end
-    local number, regions = indices(count + 1), 0
-    for label = 1, count do
-        local root = root_of(parent, label)
-        if root == label then regions = regions + 1 end
-        number[label] = root == label and regions or number[root]
-    end
-    for line = 0, size / width - 1 do
-        local at, from = line_at(line, dims, strides), line * width
-        for j = 0, width - 1 do out[from + j] = number[labels[at + j]] end
+    local width = dims[#dims]
+    local lines = size / width
+    local runs, first = runs_of(mask, lines, dims, steps)
+    local from, to, parent, number, regions = runs.from, runs.to, runs.parent, indices(first[lines] + 1), 0
+    ffi.fill(out, 4 * size)
+    for line = 0, lines - 1 do
+        for run = first[line], first[line + 1] - 1 do
+            local root = root_of(parent, run)
+            if root == run then regions = regions + 1 end
+            number[run] = root == run and regions or number[root]
+            for at = line * width + from[run], line * width + to[run] - 1 do out[at] = number[run] end
+        end
     end
     return regions
 end
 
 local function walked(inside, dims, steps)
-    local count = 0
-    local labels = core.read(np.astype(inside, "u8"), function(mask, size)
-        local memory = indices(size)
-        if size > 0 then count = walk(mask, size, dims, steps, memory) end
-        return memory
-    end)
-    return core.fill(core.dtype_codes.i32, dims, function(out)
-        ffi.copy(out, labels, ffi.sizeof(labels))
-    end, "int32_t *", "image.label"), np.array(count, { dtype = "i32" })
+    local mask, count = np.astype(inside, "u8"), nil
+    local data = ffi.cast("const uint8_t *", core.data(mask))
+    local labels = core.fill(core.dtype_codes.i32, dims, function(out)
+        count = walk(data, mask.size, dims, steps, out)
+    end, "int32_t *", "image.label")
+    return labels, np.array(count, { dtype = "i32" })
 end
 
 -- ---- Leaps ----------------------------------------------------------------------------------------------------------
