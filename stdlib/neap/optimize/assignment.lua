@@ -10,49 +10,66 @@ local core = require "neap.core"
 
 local np = core.np
 local raise = core.raise
-local huge = math.huge
+local huge, min = math.huge, math.min
 
 local doubles, indices = ffi.typeof "double[?]", ffi.typeof "int32_t[?]"
 
 --- Costs of n rows and m columns, row by row, with what is known of them: prices, and for each row its column, for each
--- column its row, or -1; and of the path that is looked for: how far each column is, by which row it is reached, which
--- columns are not on it yet, and the rows on it.
+-- column its row, or -1; and of the path that is looked for: how far each column is, which columns are not on it yet,
+-- the rows on it, how far these are, and by which row columns were reached, of those between its ends.
 local function problem_of(costs, n, m)
     local p = { costs = costs, n = n, m = m, row_price = doubles(n), column_price = doubles(m), column_of = indices(n),
-                row_of = indices(m), distance = doubles(m), by = indices(m), left = indices(m), rows = indices(n) }
+                row_of = indices(m), distance = doubles(m), left = indices(m), rows = indices(n), far = doubles(n),
+                by = indices(m) }
     ffi.fill(p.column_of, ffi.sizeof(p.column_of), 255)
     ffi.fill(p.row_of, ffi.sizeof(p.row_of), 255)
     return p
 end
 
---- Looks at the columns that are left from a row at a distance `far`. Returns the place in `left` of the nearest one.
+--- Looks at the columns that are left from a row at a distance `far`. Returns the place in `left` of the nearest one:
+-- of equally near ones the last one without a row, else the first one. Loops that seldom branch are fast in LuaJIT: so
+-- `reach` finds out later from which rows columns are as near.
 local function look(p, row, far, count)
-    local costs, distance, by, left, row_of = p.costs, p.distance, p.by, p.left, p.row_of
+    local costs, distance, left, row_of = p.costs, p.distance, p.left, p.row_of
     local column_price, at, price = p.column_price, row * p.m, p.row_price[row]
     local nearest, place = huge, -1
     for k = 0, count - 1 do
         local j = left[k]
-        local reduced = far + costs[at + j] - price - column_price[j]
-        if reduced < distance[j] then distance[j], by[j] = reduced, row end
-        if distance[j] < nearest or distance[j] == nearest and row_of[j] < 0 then nearest, place = distance[j], k end
+        local near = min(distance[j], far + costs[at + j] - price - column_price[j])
+        distance[j] = near
+        if near <= nearest and (near < nearest or row_of[j] < 0) then nearest, place = near, k end
     end
     return nearest < huge and place or -1
+end
+
+--- Notes by which rows the columns between a row and a column are reached: the first one from which each is as near.
+local function reach(p, first, column)
+    local costs, m, rows, row_price = p.costs, p.m, p.rows, p.row_price
+    repeat
+        local distance, price, k = p.distance[column], p.column_price[column], 0
+        while p.far[k] + costs[rows[k] * m + column] - row_price[rows[k]] - price ~= distance do k = k + 1 end
+        p.by[column] = rows[k]
+        column = p.column_of[rows[k]]
+    until rows[k] == first
 end
 
 --- A shortest path from a row to a column without a row: the column, its distance, and how many rows are on the path.
 -- nil: all paths have infinite costs.
 local function shortest_path(p, first)
-    local m, left, rows = p.m, p.left, p.rows
+    local m, left = p.m, p.left
     for j = 0, m - 1 do left[j], p.distance[j] = m - 1 - j, huge end
     local row, far, count = first, 0, 0
     while true do
-        rows[count] = row
+        p.rows[count], p.far[count] = row, far
         local place = look(p, row, far, m - count)
         if place < 0 then return nil end
         local column = left[place]
         left[place], left[m - 1 - count] = left[m - 1 - count], column
         far, count = p.distance[column], count + 1
-        if p.row_of[column] < 0 then return column, far, count end
+        if p.row_of[column] < 0 then
+            reach(p, first, column)
+            return column, far, count
+        end
         row = p.row_of[column]
     end
 end
