@@ -120,6 +120,25 @@ of("np.cluster.dbscan", {
     },
 })
 
+-- Whole numbers, so that many points are equally near; and some that are infinite or NaN.
+local function crowd(seed, n, features)
+    local x = np.random.randint(np.random.key(seed), { n, features }, -2, 3):astype "f64"
+    local odd = np.random.randint(np.random.key(seed + 100), { n, features }, 0, 60)
+    return np.where(odd:eq(0), np.inf, np.where(odd:eq(1), -np.inf, np.where(odd:eq(2), np.nan, x)))
+end
+
+--- Compares the k nearest of n points to 40 queries, as np.cluster.kneighbors finds them, with those of all pairs.
+local function check_nearest(n, features, k)
+    local x, queries = crowd(n + features, n, features), crowd(n + features + 50, 40, features)
+    local squares = np.sum(np.square(np.expand_dims(queries, 1) - x), { axis = 2 })
+    local distances, indices = np.cluster.kneighbors(x, queries, k)
+    local nearest, expected = np.top_k(squares, k, { largest = false })
+    local what = ("%d of %d points of %d features"):format(k, n, features)
+    check.equal(indices:totable(), expected:totable(), what)
+    check.equal(np.nan_to_num(distances, { nan = -1 }):totable(),
+                np.nan_to_num(np.sqrt(nearest), { nan = -1 }):totable(), what)
+end
+
 of("np.cluster.kneighbors", {
     args = { "x", "queries" }, accepts = "f64 f32", gives = { "real", "i32" },
     shapes = { { { 9, 2 }, { 4, 2 } }, { { 5, 20 }, { 3, 20 } }, { { 3, 1 }, { 0, 1 } } },
@@ -133,6 +152,12 @@ of("np.cluster.kneighbors", {
         { "queries", function() np.cluster.kneighbors(np.ones { 3, 2 }) end },
     },
     also = {
+        ["points in a tree are found as among all pairs"] = function()
+            for _, n in ipairs { 1, 9, 10, 300 } do
+                for features = 0, 4, 2 do check_nearest(n, features, math.min(n, 12)) end
+                check_nearest(n, 3, n)
+            end
+        end,
         ["points that are equally near, and NaN"] = function()
             local x = np.array { { 1 }, { -1 }, { 1 }, { np.nan } }
             local distances, indices = np.cluster.kneighbors(x, np.zeros { 1, 1 }, 4)

@@ -96,6 +96,7 @@ local cases = {
     cumsum = function(x) return np.cumsum(x, { axis = 0 }), np.grad(function(y) return np.cumsum(y):max() end)(x) end,
     places = function(x) return x + np.nonzero(np.array { 1, 1, 0, 1 }) end,
     searchsorted = function(x) return np.searchsorted(x[0], x), np.searchsorted(x[0], x, { side = "right" }) end,
+    nearest = function(x) return np.cluster.kneighbors(x, x + 0.5, 2) end,
     sort = function(x) return np.sort(x, { axis = 0 }) end,
     sparse_product = function(x) return sparse(x):dot(x), sparse(x).T:dot(x) end,
     sparse_sample = function(x) return np.grad(function(y) return (sparse(y):dot(x) ^ 2):sum() end)(x) end,

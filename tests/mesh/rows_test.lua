@@ -209,6 +209,9 @@ local function sorted(dims) return input(dims, "f32", -3, 3, function(x) return 
 CASES.searchsorted = {
     { { 0 }, sorted { 8 }, input { 4, 8 } }, { { 1 }, sorted { 4, 8 }, input { 4, 8 } },
 }
+CASES.nearest = {
+    { { 2 }, input { 8, 4 }, input { 4, 4 } }, { { 1 }, input { 4, 8, 2 }, input { 4, 8, 2 } },
+}
 
 local function reduce_cases(row)
     local dtype = row.types[1] == "bool" and #row.types == 1 and "bool" or "f32"

@@ -284,6 +284,10 @@ static void test_assemblies(void) {
     RULE("searchsorted", "8, 8:i 6:j", "-, i j, i j");
     ATTRS(0);
     RULE("searchsorted", "8 5:j, 8:i 6:k", "i -, i k, i k");
+    ATTRS(2);
+    RULE("nearest", "9 3:j, 8:i 6:k 3", "- -, i k -, i k -");
+    ATTRS(2);
+    RULE("nearest", "8 9:j 3, 8:i 6:k 3", "i - -, i k -, i k -");
 }
 
 static void test_others(void) {

@@ -217,6 +217,10 @@ CASES.searchsorted = {
     { { 0 }, input { 2, 5 }, input { 2, 3 } }, { { 1 }, input { 0 }, input { 2, 2 } },
 }
 
+CASES.nearest = {
+    { { 2 }, input { 5, 3 }, input { 4, 3 } }, { { 3 }, input({ 2, 4, 1 }, "i32"), input({ 2, 2, 3, 1 }, "i32") },
+    { { 1 }, input { 2, 20, 2 }, input { 2, 2 } }, { { 2 }, input { 3, 0 }, input { 2, 0 } },
+}
 CASES.argsort_rows = {
     { {}, input({ 9, 3 }, "i32", -1, 1) }, { {}, input { 4, 2 } }, { {}, input({ 2, 5, 2 }, "bool", 0, 1) },
     { {}, input({ 0, 2 }, "u8", 0, 9) },

@@ -1,7 +1,8 @@
 --- near.lua: distances between points, and the nearest ones: np.cluster.kneighbors, np.cluster.dbscan. Points are rows
 -- of a matrix (n, features), and count in f64.
 --
--- All distances of n points and m others are n m numbers, so they are looked at some rows at a time: `near.by_rows`.
+-- All distances of n points and m others are n m numbers, so they are looked at some rows at a time: `near.by_rows`; or
+-- few are, in a tree.
 
 local core = require "neap.core"
 local operands = require "neap.arrays.operands"
@@ -14,6 +15,7 @@ local near = {}
 
 local ELEMENTS = 2 ^ 20 -- distances that are there at a time
 local FEW = 16 -- features up to which differences are squared one by one
+local IN_TREE = 8 -- features up to which a tree leaves out most points
 
 --- Points of np.NAME as matrices of f64, in a list, behind the dtype of results where that is another one. `names`:
 -- what the arguments are called, from argument `first` on.
@@ -76,10 +78,26 @@ function near.by_rows(x, width, f)
     return unpack(parts)
 end
 
+--- The k points of x (n, features) that are nearest to each query (m, features): (m, k). Of few features the core finds
+-- them without looking at all pairs (lazy/ops/near.c).
+local function nearest(x, queries, k)
+    local n, features = samples.count(x, 0), samples.count(x, 1)
+    if features <= IN_TREE then
+        core.attrs[0] = k
+        return core.record2(core.ids.nearest, x, queries, 1)
+    end
+    return (near.by_rows(queries, n, function(rows)
+        local squares = near.squared(np.stop_gradient(rows), np.stop_gradient(x))
+        local _, at = np.top_k(squares, k, { largest = false })
+        return at
+    end))
+end
+
 --- np.cluster.kneighbors(x, queries, k) -> distances, indices: of each query the k nearest points of x, the nearest one
 -- first: (m, k) for points (n, features) and queries (m, features); of equally near ones the first come first. A point
 -- of x that is a query, too, is its own nearest one. Distances are Euclidean and have derivatives, but for distances of
--- 0; those that are NaN come last. All pairs are looked at, some rows at a time. As scikit-learn's NearestNeighbors.
+-- 0; those that are NaN come last. Of up to 8 features a tree leaves out most pairs; of more all pairs are looked at,
+-- some rows at a time. As scikit-learn's NearestNeighbors.
 --- > np.cluster.kneighbors(np.array{{0, 0}, {3, 4}, {1, 0}}, np.array{{0, 0.5}}, 2)
 -- [[0.5      1.118034]]
 -- [[0 2]]
@@ -94,13 +112,9 @@ function near.kneighbors(x, queries, k, extra)
               core.shape_text(queries))
     end
     k = core.integer(name, 3, "k", k, 1, n)
-    local distances, indices = near.by_rows(queries, math.max(n, k * features), function(rows)
-        local squares = near.squared(np.stop_gradient(rows), np.stop_gradient(x))
-        local _, at = np.top_k(squares, k, { largest = false })
-        local off = np.expand_dims(rows, 1) - np.take(x, at, { axis = 0 })
-        return np.sqrt(np.sum(off * off, { axis = -1 })), at
-    end)
-    return operands.narrow(distances, narrow), indices
+    local at = nearest(x, queries, k)
+    local off = np.expand_dims(queries, 1) - np.take(x, at, { axis = 0 })
+    return operands.narrow(np.sqrt(np.sum(np.square(off), { axis = -1 })), narrow), at
 end
 
 -- ---- np.cluster.dbscan ----------------------------------------------------------------------------------------------
