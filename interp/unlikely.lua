@@ -356,9 +356,6 @@ end
 --- Whether a text may have something to be told of: then it is worth reading as tokens.
 local function may_be(text, kind_of)
     if kind_of and text:find(";", 1, true) and text:find("array", 1, true) then return true end
-    for name in text:gmatch "([%a_][%w_]*)%s*%[" do
-        if kind_of and kind_of(name) == "text" then return true end
-    end
     if kind_of and indexes_variable(text, kind_of) then return true end
     for _, pattern in ipairs(PATTERNS) do
         if text:find(pattern) then return true end
