@@ -10,7 +10,7 @@ local FIRST, SECOND = "null:6", "null:7"
 local function there(x, device) return np.device_put(x, device or FIRST) end
 
 local x = np.array { 1, 2, 3, 4, 5, 6 }
-local a, b = np.wait(there(x), there(x * 2))
+local a = there(x):wait()
 
 --- f raises, while the guard disallows what `level` says, an error with this text, plain; afterwards it gives what it
 -- gives: the numbers `want`.
