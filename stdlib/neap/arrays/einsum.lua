@@ -2,6 +2,7 @@
 -- `...` stands for have letters of their own, which no user can write: "\1" the last one, "\2" the one before it, …
 local core = require "neap.core"
 local operand_rules = require "neap.arrays.operands"
+local product = require "neap.arrays.product"
 local shape = require "neap.arrays.shape"
 
 local np = core.np
@@ -190,7 +191,7 @@ local function contract(a, la, b, lb, later, extent)
     b = shape.reshape(arrange(b, lb, batch .. inner .. columns), { size(batch), size(inner), size(columns) })
     local labels, dims = batch .. rows .. columns, {}
     for label in labels:gmatch(".") do dims[#dims + 1] = extent[label] end
-    return shape.reshape(core.record2(core.ids.matmul2, a, b, 0), dims), labels
+    return shape.reshape(product.matmul2(a, b, batch ~= ""), dims), labels
 end
 
 -- ---- In which order ------------------------------------------------------------------------------------------------

@@ -8,9 +8,16 @@ local np, define = core.np, core.define
 local raise, bad_argument = core.raise, core.bad_argument
 local shape_of, ids = core.shape_of, core.ids
 
-local function matmul2(a, b)
-    return core.record2(ids.matmul2, a, b, 0)
+local product = {}
+
+--- The row's product. batched: whether it is of several pairs of matrices. A np.checkpoint that keeps products has a
+-- function in core.keep_product, which says what stands for the product.
+function product.matmul2(a, b, batched)
+    local x, keep = core.record2(ids.matmul2, a, b, 0), core.keep_product
+    if keep then return keep(x, batched) end
+    return x
 end
+local matmul2 = product.matmul2
 
 --- np.matmul(a, b): multiplies matrices: the sums of products over the last axis of a and the one before last of b. 1-d
 -- arguments are a row or a column, whose axis is dropped from the result; leading axes broadcast. Shapes (…, m, k) and
@@ -53,7 +60,7 @@ local function matmul(a, b, extra)
         local wide_a, wide_b = { unpack(batch) }, { unpack(batch) }
         wide_a[#batch + 1], wide_a[#batch + 2] = m, k
         wide_b[#batch + 1], wide_b[#batch + 2] = k, n
-        result = matmul2(shape.broadcast_to(a, wide_a), shape.broadcast_to(b, wide_b))
+        result = matmul2(shape.broadcast_to(a, wide_a), shape.broadcast_to(b, wide_b), true)
     end
     local dims = batch
     if not row then dims[#dims + 1] = m end
@@ -257,3 +264,5 @@ define("kron", function(a, b)
     end
     return shape.reshape(shape.reshape(a, wide_a) * shape.reshape(b, wide_b), dims)
 end)
+
+return product

@@ -71,24 +71,33 @@ end
 
 -- ---- np.checkpoint --------------------------------------------------------------------------------------------------
 
---- np.checkpoint(f, {save=…, most=…}) -> function: a function that returns what f does. When it is differentiated in
+--- np.checkpoint(f, {save=…, most=…, policy=…}) -> function: a function that returns what f does. When it is differentiated in
 -- reverse mode nothing that f computes inside is kept for the backward pass, which computes it again from the
 -- arguments: less memory for more work. f is traced where a gradient or a trace is open, so it may not look at values
 -- there; and it may not have ordered effects where it is differentiated, since they would happen twice.
 --
--- With options values that f names with np.checkpoint_name are kept. Then there is no forward mode, but forward mode
--- over reverse mode. As jax.checkpoint(f, policy=jax.checkpoint_policies.save_only_these_names(…)).
---- save: a name, or a table of names, of values that are kept; without it all that have names
---- most: bytes that these may take together, in a call: of them those are kept that save the most operations
+-- With options values are kept: those that f names with np.checkpoint_name, or products. Then there is no forward
+-- mode, but forward mode over reverse mode. f is traced once for each value that is kept. As jax.checkpoint(f,
+-- policy=…) with the policies of jax.checkpoint_policies.
+--- save: a name, or a table of names, of values that are kept; without it all that have names, but none with a policy
+--- most: bytes that kept values may take together, in a call: those are kept that save the most operations
+--- policy: "dots_saveable": products (np.matmul, np.einsum and their kin) are kept; "dots_with_no_batch_dims_saveable":
+-- products that are of two matrices alone; "everything_saveable": all that reverse mode reads, as without np.checkpoint;
+-- "nothing_saveable": nothing, as without options
 --- > np.grad(np.checkpoint(function(x) return (x * x):sum() end))(np.array{1, 2})
 -- [2. 4.]
 --- > f = function(x) return (np.checkpoint_name(x * x, "square") * x):sum() end
 --- > np.grad(np.checkpoint(f, {save="square"}))(np.array{1, 2})
 -- [ 3. 12.]
+--- > g = np.checkpoint(function(x) return np.sin(x:matmul(x)):sum() end, {policy="dots_saveable"})
+--- > np.grad(g)(np.eye(2))
+-- [[1.0806046 2.       ]
+--  [2.        1.0806046]]
 function np.checkpoint(f, given)
     local user_function = check_function("checkpoint", f)
     local policies = given ~= nil and require "neap.transforms.policies"
     local policy = policies and policies.of(given)
+    if policy == "everything" then return user_function end
     local function plain(...)
         local operands, with_arrays = split("checkpoint", pack(...))
         local entry, lifted = closed("checkpoint", function(list)

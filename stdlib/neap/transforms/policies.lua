@@ -7,9 +7,9 @@
 --      piece 2  x, a ─▶ b                        | run again for the backward pass, from the last to the first: each
 --      rest     x, a, b ─▶ result               /  passes cotangents to x and to what was kept before it
 --
--- Each is a closed program of f, in which np.checkpoint_name gives kept values in place of its arguments; ops that
--- nothing reads then are no part of the program. The rule is one of np.custom_vjp; arrays around f are operands there,
--- as the arguments are.
+-- Each is a closed program of f, in which np.checkpoint_name gives kept values in place of its arguments, and products
+-- of matrices (arrays/product.lua) those in place of theirs; ops that nothing reads then are no part of the program.
+-- The rule is one of np.custom_vjp; arrays around f are operands there, as the arguments are.
 local ffi = require "ffi"
 local axes = require "neap.tracing.axes"
 local core = require "neap.core"
@@ -24,6 +24,14 @@ local pack, closed, run = staging.pack, staging.closed, staging.run
 
 local NAME = "checkpoint"
 local MOST_CHOICES = 4096 -- sets of values that are looked at
+
+-- Which products a policy keeps: a function of whether a product has batch axes. false: the policy is none of values.
+local PRODUCTS = {
+    dots_saveable = function() return true end,
+    dots_with_no_batch_dims_saveable = function(batched) return not batched end,
+    everything_saveable = false,
+    nothing_saveable = false,
+}
 
 local policies = {}
 
@@ -43,45 +51,71 @@ function np.checkpoint_name(x, name)
     return naming and naming(x, name) or x
 end
 
---- What the options of np.checkpoint say: { wants(name), most = bytes or nil }; nil: nothing.
-function policies.of(given)
-    local o = core.options(NAME, given, { save = true, most = true })
-    if o.save == nil and o.most == nil then return nil end
-    local save, wanted = o.save, {}
+--- Raises unless the names of the option `save` are texts; returns them as a set, nil without the option.
+local function names_of(save)
+    if save == nil then return nil end
     if type(save) == "string" then save = { save } end
-    if save ~= nil and type(save) ~= "table" then
+    if type(save) ~= "table" then
         bad_argument(NAME, nil, "save", "a name of np.checkpoint_name, or a table of names", save)
     end
-    for k, name in ipairs(save and core.list(NAME, "option 'save'", save) or {}) do
+    local wanted = {}
+    for k, name in ipairs(core.list(NAME, "option 'save'", save)) do
         if type(name) ~= "string" then raise(NAME, "option 'save': name %d must be a text", k) end
         wanted[name] = true
     end
-    if o.most ~= nil and (type(o.most) ~= "number" or o.most ~= o.most or o.most < 0) then
-        bad_argument(NAME, nil, "most", "a number of bytes from 0 up", o.most)
+    return wanted
+end
+
+--- What the options of np.checkpoint say: "everything": f keeps what it would without it; nil: it keeps nothing; or
+-- { wants(name), products(batched) or nil, most = bytes or nil }.
+function policies.of(given)
+    local o = core.options(NAME, given, { save = true, most = true, policy = true })
+    local policy, names, most = o.policy, names_of(o.save), o.most
+    if policy ~= nil and PRODUCTS[policy] == nil then
+        bad_argument(NAME, nil, "policy", '"dots_saveable", "dots_with_no_batch_dims_saveable", "everything_saveable" '
+                     .. 'or "nothing_saveable"', policy)
     end
-    return { wants = function(name) return save == nil or wanted[name] end, most = o.most }
+    if most ~= nil and (type(most) ~= "number" or most ~= most or most < 0) then
+        bad_argument(NAME, nil, "most", "a number of bytes from 0 up", most)
+    end
+    local products = policy ~= nil and PRODUCTS[policy]
+    if policy ~= nil and not products then
+        if names or most then
+            raise(NAME, "option 'policy': %q says all that is kept; leave out the options 'save' and 'most'", policy)
+        end
+        return policy == "everything_saveable" and "everything" or nil
+    end
+    if not products and not names and not most then return nil end
+    local function wants(name)
+        if names then return names[name] end
+        return not products
+    end
+    return { wants = wants, products = products or nil, most = most }
 end
 
 -- ---- Programs of the function ---------------------------------------------------------------------------------------
 
---- Traces f as a closed program of its operands, then of what was kept. at: by the count of wanted names the place of
--- the value among those that are kept; nil: all are. specs: of what stands for the first of these. finish gets the
+--- Traces f as a closed program of its operands, then of what was kept. at: by the count of wanted values the place of
+-- a value among those that are kept; nil: all are. specs: of what stands for the first of these. finish gets the
 -- values of these places, as f made them, and f's packed results, and returns the packed results of the program.
 local function trace_piece(call, at, specs, finish)
     local entry, lifted = closed(NAME, function(list, kept)
-        local outer, depth, axes_open, count, values = naming, #core.frame().levels, #axes.open(), 0, {}
-        function naming(x, name)
-            local inside = #core.frame().levels ~= depth or #axes.open() ~= axes_open
-            if inside or not call.policy.wants(name) then return x end
+        local policy, frame, named, product = call.policy, core.frame(), naming, core.keep_product
+        local depth, axes_open, count, values = #frame.levels, #axes.open(), 0, {}
+        local function keep(x, wanted)
+            local inside = core.frame() ~= frame or #frame.levels ~= depth or #axes.open() ~= axes_open
+            if inside or not wanted then return x end
             count = count + 1
             local place = not at and count or at[count]
             if not place then return x end
             values[place] = x
             return kept[place] or x
         end
+        function naming(x, name) return keep(x, policy.wants(name)) end
+        core.keep_product = policy.products and function(x, batched) return keep(x, policy.products(batched)) end
         local arguments = call.with_arrays(list)
         local results = pack(pcall(call.f, unpack(arguments, 1, arguments.n)))
-        naming = outer
+        naming, core.keep_product = named, product
         if not results[1] then error(results[2], 0) end
         return finish(values, { n = results.n - 1, unpack(results, 2, results.n) })
     end, pack(call.operands, specs), nil, true)
