@@ -71,10 +71,10 @@ end
 
 -- ---- np.checkpoint --------------------------------------------------------------------------------------------------
 
---- np.checkpoint(f, {save=…, most=…, policy=…}) -> function: a function that returns what f does. When it is differentiated in
--- reverse mode nothing that f computes inside is kept for the backward pass, which computes it again from the
--- arguments: less memory for more work. f is traced where a gradient or a trace is open, so it may not look at values
--- there; and it may not have ordered effects where it is differentiated, since they would happen twice.
+--- np.checkpoint(f, {save=…, most=…, policy=…}) -> function: a function that returns what f does. When it is
+-- differentiated in reverse mode nothing that f computes inside is kept for the backward pass, which computes it again
+-- from the arguments: less memory for more work. f is traced where a gradient or a trace is open, so it may not look at
+-- values there; and it may not have ordered effects where it is differentiated, since they would happen twice.
 --
 -- With options values are kept: those that f names with np.checkpoint_name, or products. Then there is no forward
 -- mode, but forward mode over reverse mode. f is traced once for each value that is kept. As jax.checkpoint(f,
@@ -82,8 +82,8 @@ end
 --- save: a name, or a table of names, of values that are kept; without it all that have names, but none with a policy
 --- most: bytes that kept values may take together, in a call: those are kept that save the most operations
 --- policy: "dots_saveable": products (np.matmul, np.einsum and their kin) are kept; "dots_with_no_batch_dims_saveable":
--- products that are of two matrices alone; "everything_saveable": all that reverse mode reads, as without np.checkpoint;
--- "nothing_saveable": nothing, as without options
+-- products that are of two matrices alone; "everything_saveable": all that reverse mode reads, as without
+-- np.checkpoint; "nothing_saveable": nothing, as without options
 --- > np.grad(np.checkpoint(function(x) return (x * x):sum() end))(np.array{1, 2})
 -- [2. 4.]
 --- > f = function(x) return (np.checkpoint_name(x * x, "square") * x):sum() end
