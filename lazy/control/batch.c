@@ -246,6 +246,11 @@ static int apply_guarded(flow *f, int p, neap_node *own, neap_node *const *in, n
     return status;
 }
 
+/* Does it matter to program p which examples take it? */
+static bool is_selective(const flow *f, int p) {
+    return f->control->effects || f->control->maps || derive_program_is_guarded(f->control->programs[p]);
+}
+
 /* ---- call -------------------------------------------------------------------------------------------------------- */
 static bool is_float_node(const neap_node *node) {
     return dtype_is_inexact(node->dtype);
@@ -359,9 +364,8 @@ static int add_branch(flow *f, int p, neap_node **in, neap_node **out, neap_node
     memcpy(in, g->in + 1, (size_t)main * sizeof *in);
     memcpy(in + main, g->in + f->shape->const_at[p], (size_t)f->shape->consts[p] * sizeof *in);
     flags_of(f, p);
-    int status = f->control->effects || f->control->maps
-                     ? apply_guarded(f, p, takers_of(f, p), in, out)
-                     : apply_batched(g, f->control->programs[p], in, f->flags[p], out, f->out[p]);
+    int status = is_selective(f, p) ? apply_guarded(f, p, takers_of(f, p), in, out)
+                                    : apply_batched(g, f->control->programs[p], in, f->flags[p], out, f->out[p]);
     neap_node *here = BUILD2(greater_equal, g->in[0], NUMBER(p)); /* the last that is not above the index */
     for (int k = 0; k < n && status == 0; k++) {
         int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
@@ -487,8 +491,8 @@ static int record_body(flow *f, int level, neap_node **out) {
     if (status == 0)
         status = apply_batched(g, condition, of_condition, f->flags[0], &holds, f->out[0]);
     if (status == 0)
-        status = f->control->effects || f->control->maps ? apply_guarded(f, 1, holds, in, out)
-                                                         : apply_batched(g, body, in, f->flags[1], out, f->out[1]);
+        status = is_selective(f, 1) ? apply_guarded(f, 1, holds, in, out)
+                                    : apply_batched(g, body, in, f->flags[1], out, f->out[1]);
     for (int k = 0; k < n && status == 0; k++) {
         int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
         for (int a = 1; a < in[k]->ndim; a++)

@@ -11,11 +11,12 @@
  *
  * Effects stay in their order. An ordered effect is refused: its order is one of program points, and says nothing about
  * the examples. An unordered one that reads something batched happens once for each example, in their order; inside a
- * branch or a loop that some examples take and others do not, for those that do (the guard).
+ * branch or a loop that some examples take and others do not, for those that do (the guard). So does a check.
  */
 #include <string.h>
 
 #include "lazy/derive/batch.h"
+#include "lazy/derive/build.h"
 #include "lazy/effect/effect.h"
 #include "lazy/program/program.h"
 
@@ -200,6 +201,41 @@ int derive_batch_axis(lazy_batching *g) {
     return all_batched(g, attrs);
 }
 
+int derive_batch_guarded(lazy_batching *g) {
+    neap_node *in[NEAP_MAX_INPUTS];
+    for (int k = 0; k < g->node->nin; k++)
+        in[k] = derive_batch_all(g, k);
+    if (g->guard && in[0]) {
+        int64_t shape[NEAP_MAX_DIMS] = {g->size};
+        for (int a = 1; a < in[0]->ndim; a++)
+            shape[a] = 1;
+        neap_node *others = BUILD1(logical_not, g->guard->mask);
+        in[0] = BUILD2(logical_or, in[0], others ? graph_build_reshape(g->ctx, others, in[0]->ndim, shape) : NULL);
+    }
+    g->out = graph_build(g->ctx, g->node->op, g->node->nin, in, g->node->nattrs, g->node->attrs);
+    return derive_batch_done(g);
+}
+
+static bool is_guarded(const neap_node *node) {
+    if (!(node->flags & LAZY_ABSTRACT))
+        return false;
+    const lazy_op *row = graph_node_op(node);
+    lazy_inner inner = {0};
+    if (row->payload && row->payload->programs)
+        row->payload->programs(node, &inner);
+    bool guarded = row->batch == derive_batch_guarded;
+    for (int k = 0; k < inner.bodies && !guarded; k++)
+        guarded = derive_program_is_guarded(inner.programs[k]);
+    return guarded;
+}
+
+bool derive_program_is_guarded(const neap_program *program) {
+    bool guarded = false;
+    for (int64_t k = 0; k < program->nodes.n && !guarded; k++)
+        guarded = is_guarded(program->nodes.at[k]);
+    return guarded;
+}
+
 /* ---- The walk ---------------------------------------------------------------------------------------------------- */
 static int refuse_ordered(const char *what, const char *site) {
     return neap_error(
@@ -329,7 +365,7 @@ static int batch_node(batching *w, int64_t k, const int32_t *links) {
                        .batched = w->in_batched,
                        .guard = w->guard,
                        .walk = w};
-    bool effect = graph_is_effect(node), any = effect && w->guard;
+    bool effect = graph_is_effect(node), any = w->guard && (effect || is_guarded(node));
     w->links = links;
     w->several[k] = w->given.n;
     for (int a = 0; a < node->nin; a++) {

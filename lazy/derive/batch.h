@@ -47,6 +47,9 @@ struct lazy_batching {
 int derive_batch_leading(lazy_batching *g);
 /* As derive_batch_leading, where the first attribute is an axis of the first input. */
 int derive_batch_axis(lazy_batching *g);
+/* As derive_batch_leading, of ops that fail where the first input, a bool, is false: under a guard it is true for the
+ * examples that are not of the mask. There the rule is asked even if no input is batched. */
+int derive_batch_guarded(lazy_batching *g);
 
 /* ---- For writing rules ------------------------------------------------------------------------------------------- */
 /* Input k with the examples in front, whether it was batched or not: then it is broadcast. */
@@ -66,6 +69,8 @@ int derive_batch_inputs(neap_ctx *ctx, int64_t size, int level, const neap_progr
 const neap_batch_rule *derive_batch_rule(lazy_batching *g, neap_program *callee, int n, const bool *batched);
 /* Has the caller such a rule, for whatever operands? */
 bool derive_batch_has_rule(const lazy_batching *g, neap_program *callee);
+/* Does a guard mean something to a program: has it, or a program that it runs, an op with derive_batch_guarded? */
+bool derive_program_is_guarded(const neap_program *program);
 /* Is a node of a program, or one in the programs that it runs, batched by such a rule? */
 bool derive_has_batch_rules(const neap_node *node);
 /* One example of a batched node; BORROWED from the arena. */

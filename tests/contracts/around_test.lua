@@ -114,6 +114,7 @@ elsewhere("np.debug.kernels", "tests/lazy/native_test.lua", "what kernels became
 elsewhere("np.debug.collector", "tests/lazy/collector_test.lua", "when Lua's collector runs")
 elsewhere("np.debug.jit_bytes np.debug.jit_limit", "tests/stdlib/jit_test.lua", "how much a cache keeps")
 elsewhere("np.debug.memory_limit", "tests/stdlib/handles_test.lua", "what happens when memory runs out")
+elsewhere("np.debug.check", "tests/stdlib/debug_check_test.lua", "it changes what fails, and no value")
 elsewhere("np.debug.nans", "tests/stdlib/nans_test.lua", "it changes what fails, and no value")
 elsewhere("np.transfer_guard", "tests/stdlib/transfer_guard_test.lua", "which copies between memories are refused")
 elsewhere("np.debug.jit", "tests/stdlib/disable_jit_test.lua", "a switch: np.disable_jit for all that follows")

@@ -208,8 +208,8 @@ local function keep(x)
 end
 
 -- Errors that name something better than the function: the operation that failed, what happened to the array.
-local nameless = { "debug_fail: failed on purpose", "array that was deleted", "the array was deleted", "array index: ",
-                   "'==' cannot" }
+local nameless = { "debug_fail: failed on purpose", "check: ", "array that was deleted", "the array was deleted",
+                   "array index: ", "'==' cannot" }
 
 --- What is wrong with the error of a call, or nil.
 local function judge(target, problem)

@@ -78,6 +78,7 @@ local function image(x) return x:reshape(1, 3, 3, 1) end
 local square = np.array { { 4, 1, 0 }, { 1, 3, 1 }, { 0, 1, 2 } }
 local cases = {
     astype = function(x) return x:astype("i32"), x:astype("bool"):astype("u8") end,
+    check = function(x) return np.debug.check(x, x:gt(-1e9), "an element of {}", x) end,
     conv = function(x) return np.nn.conv(image(x), x:reshape(3, 3, 1, 1)) end,
     conv_input = function(x)
         return np.grad(function(y) return (np.nn.conv(image(y), np.ones { 2, 2, 1, 1 }) ^ 2):sum() end)(x)

@@ -19,6 +19,7 @@ local ELSEWHERE = {
     debug_device = "its values are where it ran", device_put = "tests/mesh/auto_test.lua",
     transfer = "tests/lazy/spaces_test.lua", join = "tests/mesh/apart_test.lua",
     callback = "tests/mesh/callback_test.lua", callback_part = "tests/mesh/callback_test.lua",
+    check = "tests/stdlib/debug_check_test.lua",
     exchange = "tests/mesh/mpi_auto_test.lua",
     eig = "tests/golden/complex_linalg_test.lua", matrix_function = "tests/golden/complex_more_test.lua",
     sparse_solve = "tests/contracts/sparse_direct_test.lua, where its library is there",

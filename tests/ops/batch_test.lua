@@ -21,6 +21,7 @@ local ELSEWHERE = {
     sparse_solve = "tests/contracts/sparse_direct_test.lua, where its library is there",
     join = "only of blocks, where batched ops on meshed arrays are spread",
     callback = "tests/stdlib/vmap_test.lua", callback_part = "tests/stdlib/vmap_test.lua",
+    check = "tests/stdlib/debug_check_test.lua",
 }
 for _, name in ipairs { "psum", "pmax", "pmin", "all_gather", "psum_scatter", "all_to_all", "ppermute" } do
     ELSEWHERE[name] = "tests/stdlib/collective_test.lua"

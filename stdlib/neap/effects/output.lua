@@ -184,8 +184,8 @@ local function misfit(spec, dtype)
 end
 
 --- The piece for a value in a field with a specification; or nil and what is wrong.
-local function field_piece(spec, value)
-    if core.integer64(value) then value = core.coerce("debug.print", 1, value) end
+local function field_piece(name, spec, value)
+    if core.integer64(value) then value = core.coerce(name, 1, value) end
     if is_array(value) then
         if value.size ~= 1 then
             return nil, ("{:%s} needs an array of one element, got shape %s"):format(spec, core.shape_text(value))
@@ -240,6 +240,44 @@ local function fields_of(name, first, ...)
     return fields
 end
 
+--- The pieces of a format with fields, as np.debug.print has them, which is argument `first` and is called `what`;
+-- returns the list and its length.
+function output.field_pieces(name, first, what, ...)
+    local format = select(first, ...)
+    if type(format) ~= "string" then core.bad_argument(name, first, what, "a string", format) end
+    local list, n, place, fields = {}, 0, 1, fields_of(name, first, ...)
+    while place <= #format do
+        local from = format:find("[{}]", place)
+        if not from then
+            n = append_piece(list, n, format:sub(place))
+            break
+        end
+        if from > place then n = append_piece(list, n, format:sub(place, from - 1)) end
+        local brace = format:sub(from, from)
+        if format:sub(from + 1, from + 1) == brace then
+            n = append_piece(list, n, brace)
+            place = from + 2
+        else
+            local field, which, colon, spec = format:match("^({([%w_]*)(:?)([^{}]*)})", from)
+            if not field or (colon == "" and spec ~= "") or not (which:find "^%d*$" or which:find "^[%a_]") then
+                raise(name, "cannot read the %s at %q: fields are {}, {0}, {x} and {:.3f}, braces are {{ and }}", what,
+                      format:sub(from, from + 9))
+            end
+            local value, position = fields.get(which, ...)
+            if spec == "" then
+                n = written.append_value(list, n, value, true)
+            else
+                local piece, problem = field_piece(name, spec, value)
+                if not piece then raise(name, "argument %d at byte %d of the %s: %s", position, from, what, problem) end
+                n = append_piece(list, n, piece)
+            end
+            place = from + #field
+        end
+    end
+    fields.check()
+    return list, n
+end
+
 np.debug = {} -- inspect/debug.lua adds to it
 
 --- np.debug.print({ordered=false, kind="print"}, format, …), np.debug.print(format, …) -> nothing: prints a line as
@@ -269,38 +307,7 @@ function np.debug.print(...)
         ordered, first = options.ordered, 2
         if options.kind ~= nil then kind = output.kind_of(name, nil, "kind", options.kind) end
     end
-    local format = select(first, ...)
-    if type(format) ~= "string" then core.bad_argument(name, first, "format", "a string", format) end
-    local list, n, place, fields = {}, 0, 1, fields_of(name, first, ...)
-    while place <= #format do
-        local from = format:find("[{}]", place)
-        if not from then
-            n = append_piece(list, n, format:sub(place))
-            break
-        end
-        if from > place then n = append_piece(list, n, format:sub(place, from - 1)) end
-        local brace = format:sub(from, from)
-        if format:sub(from + 1, from + 1) == brace then
-            n = append_piece(list, n, brace)
-            place = from + 2
-        else
-            local field, which, colon, spec = format:match("^({([%w_]*)(:?)([^{}]*)})", from)
-            if not field or (colon == "" and spec ~= "") or not (which:find "^%d*$" or which:find "^[%a_]") then
-                raise(name, "cannot read the format at %q: fields are {}, {0}, {x} and {:.3f}, braces are {{ and }}",
-                      format:sub(from, from + 9))
-            end
-            local value, position = fields.get(which, ...)
-            if spec == "" then
-                n = written.append_value(list, n, value, true)
-            else
-                local piece, problem = field_piece(spec, value)
-                if not piece then raise(name, "argument %d at byte %d of the format: %s", position, from, problem) end
-                n = append_piece(list, n, piece)
-            end
-            place = from + #field
-        end
-    end
-    fields.check()
+    local list, n = output.field_pieces(name, first, "format", ...)
     emit(kind, C.NEAP_STDOUT, list, append_piece(list, n, "\n"), not ordered)
 end
 
@@ -417,8 +424,8 @@ function output.install()
     if not core.embedded then require("neap.effects.ending").install(raw.exit, barrier) end
 end
 
-for _, f in ipairs { emit, output.print, output.pieces, np.printf, np.debug.print, barrier, write_values,
-                     own_values } do
+for _, f in ipairs { emit, output.print, output.pieces, output.field_pieces, np.printf, np.debug.print, barrier,
+                     write_values, own_values } do
     jit.off(f)
 end
 

@@ -2,6 +2,8 @@
 -- at meshes is loaded when it is asked for. np.debug.print is in effects/output.lua.
 local ffi = require "ffi"
 local core = require "neap.core"
+local output = require "neap.effects.output"
+local trees = require "neap.core.trees"
 
 local np, C, ctx = core.np, core.C, core.ctx
 local bad_argument, coerce = core.bad_argument, core.coerce
@@ -145,6 +147,61 @@ function np.debug.memory_limit(bytes)
     end
     C.neap_memory_limit(bytes)
 end
+
+local MOST_VALUES = 62 -- NEAP_MAX_INPUTS without the condition and the message
+
+--- The inputs of the row `check` (lazy/ops/check.c) for a condition and the pieces of a message.
+local function check_inputs(name, holds, list, n)
+    local inputs, parts, text = { holds, false }, {}, ""
+    for k = 1, n do
+        local piece = list[k]
+        if type(piece) == "string" then
+            text = text .. piece:gsub("%z", "\\0")
+        else
+            local array, conversion = piece, ""
+            if not core.is_array(piece) then array, conversion = unpack(piece) end
+            inputs[#inputs + 1], parts[#parts + 1], parts[#parts + 2], text = array, text, conversion, ""
+        end
+    end
+    parts[#parts + 1] = text
+    if #inputs - 2 > MOST_VALUES then
+        core.raise(name, "the message has %d arrays; at most %d are possible", #inputs - 2, MOST_VALUES)
+    end
+    local message = table.concat(parts, "\0") .. "\0"
+    inputs[2] = core.fill(core.dtype_codes.u8, { #message }, function(pointer)
+        ffi.copy(pointer, message, #message)
+    end, "uint8_t *", name)
+    return inputs
+end
+
+--- np.debug.check(tree, condition, message, …) -> tree: the same arrays, that fail unless the condition is true: a bool
+-- array, all elements of which count, or a boolean. Reading one of them, or what depends on it, raises then: the line
+-- of the script and the message, in which fields stand for values as in np.debug.print. It does not wait, and holds in
+-- jitted functions, loops, branches, derivatives, batches, meshes and programs in files. In a batch the message names
+-- the first example that fails, and branches and loops are checked for the examples that are in them. What is not used
+-- is not checked, so use what comes back. As jax.experimental.checkify.check, without checkify.
+--- > root = np.jit(function(v) return np.sqrt(np.debug.check(v, v:ge(0), "a root of {}", v)) end)
+--- > root(np.array(4))
+-- 2.0
+function np.debug.check(tree, condition, message, ...)
+    local name = "debug.check"
+    if type(condition) == "boolean" then condition = np.array(condition) end
+    if not core.is_array(condition) or core.dtype_of(condition).name ~= "bool" then
+        bad_argument(name, 2, "condition", "a bool array or a boolean", condition)
+    end
+    local list, n = output.field_pieces(name, 3, "message", tree, condition, message, ...)
+    local inputs = check_inputs(name, np.all(condition), list, n)
+    local holds, found = core.recordn(core.ids.check, inputs, #inputs, 0), false
+    local checked = trees.rebuild(name, tree, function(x)
+        if not core.is_array(x) then return x end
+        found = true
+        local weak = core.info(x).weak ~= 0
+        return np.where(holds, x, weak and 0 or np.zeros({}, { dtype = core.dtype_of(x).name }))
+    end)
+    if not found then bad_argument(name, 1, "tree", "an array, or a table with arrays", tree) end
+    return checked
+end
+jit.off(np.debug.check)
 
 --- np.debug.jit(on) -> nothing: false: from now on jitted functions run line by line, as inside of np.disable_jit;
 -- true: as programs again.
