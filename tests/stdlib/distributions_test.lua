@@ -203,6 +203,7 @@ check.test("randint: bounds in order, and all arguments", function()
     check.raises(function() random.randint(key, { 3 }, 10, 5) end, "minval 10 is not below maxval 5")
     check.raises(function() random.randint(key, { 3 }, 5, 5) end, "minval 5 is not below maxval 5")
     check.raises(function() random.randint(key, 0, 10) end, "randint%(key, shape, minval, maxval%)")
+    check.raises(function() random.randint(key, 0, 10, { 3 }) end, "maxval%): the shape {3} stands last")
     check.equal(random.randint(key, { 0 }, 5, 5).shape, { 0 })
 end)
 

@@ -305,6 +305,10 @@ function random.randint(key, dims, minval, maxval, given)
     if maxval == nil then
         raise("random.randint", "takes randint(key, shape, minval, maxval): the shape is missing, or a bound")
     end
+    if type(dims) == "number" and type(maxval) == "table" and maxval[2] == nil and dims ~= 1 then -- NumPy's order
+        raise("random.randint", "takes randint(key, shape, minval, maxval): the shape {%s} stands last",
+              tostring(maxval[1]))
+    end
     dims = dims_of("randint", dims)
     minval, maxval = core.plain(minval), core.plain(maxval)
     local o = options("random.randint", given, { dtype = true })
