@@ -203,9 +203,9 @@ local function missing_value(message, list, number)
     local joined = token.kind == "symbol" and before.to + 1 == token.from
     if joined and not BRACKETS[token.text] and token.text ~= "," and token.text ~= ";" then return nil end -- =>, <>
     local hint = ("a value is missing behind the %s"):format(before.text)
-    if token.kind == "end" or before.line < token.line then
-        return hint, before.line, "unexpected end of the line"
-    end
+    -- who reads commands looks for '<eof>', to ask for another line
+    if token.kind == "end" then return hint, before.line, "unexpected symbol near '<eof>'" end
+    if before.line < token.line then return hint, before.line, "unexpected end of the line" end
     return hint
 end
 

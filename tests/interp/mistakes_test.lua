@@ -465,7 +465,7 @@ end)
 
 -- Code of several lines, the line that is told, and what is said of it.
 local LINES = {
-    { "y = x +", 1, "unexpected end of the line; a value is missing behind the +" },
+    { "y = x +", 1, "unexpected symbol near '<eof>'; a value is missing behind the +" },
     { "y = 'a' ..\nlocal z = 2", 1, "unexpected end of the line; a value is missing behind the .." },
     { "y =\n\nif x then end", 1, "unexpected end of the line; a value is missing behind the =" },
     { "for k = 1, 2 do s = k end s", 1, "'=' expected at the end of the line; a value alone is no statement: print(…) "
