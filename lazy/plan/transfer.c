@@ -85,24 +85,33 @@ static const char *line_of(const lazy_run *run, const lazy_step *step) {
     return site && (site != run->ctx->sites.chunk || !step->site) ? graph_site_text(run->ctx, site) : step->site;
 }
 
+/* Notes where the data of a slot is when a step has used its transfer c, or the slot itself (c < 0). */
+static void note_use(const lazy_run *run, int32_t slot, int32_t c, bool writes) {
+    for (int32_t other = 0; other < run->plan->ntransfers; other++)
+        if (run->plan->transfers[other].slot == slot)
+            run->transferred[other].same = other == c || (!writes && run->transferred[other].same);
+}
+
 int plan_transfer_guard(const lazy_run *run) {
     const lazy_plan *plan = run->plan;
     int status = 0;
     for (lazy_step_walk w = plan_walk(plan); plan->ntransfers > 0 && status == 0 && plan_walk_next(&w);)
         for (int32_t k = 0; k < w.step->nbufs && status == 0; k++) {
-            int32_t slot = plan_walk_slot(&w, k);
+            int32_t slot = plan_walk_slot(&w, k), there = plan->slots[slot].device;
             const neap_node *node = run->region[plan->slots[slot].node];
-            if (!needs_transfer(plan, w.step, slot) || graph_is_number(node))
-                continue;
             bool writes = plan_walk_writes(&w, k);
-            int there = plan->slots[slot].device;
-            status = graph_guard(run->ctx, &(graph_transfer){.node = node,
-                                                             .from = writes ? w.step->device : there,
-                                                             .to = writes ? there : w.step->device,
-                                                             .by = w.step->label,
-                                                             .site = line_of(run, w.step),
-                                                             .lacks = w.step->lacks});
+            int32_t c = needs_transfer(plan, w.step, slot) ? find_transfer(plan, slot, w.step->device) : -1;
+            if (c >= 0 && (writes || !run->transferred[c].same) && !graph_is_number(node))
+                status = graph_guard(run->ctx, &(graph_transfer){.node = node,
+                                                                 .from = writes ? w.step->device : there,
+                                                                 .to = writes ? there : w.step->device,
+                                                                 .by = w.step->label,
+                                                                 .site = line_of(run, w.step),
+                                                                 .lacks = w.step->lacks});
+            note_use(run, slot, c, writes);
         }
+    for (int32_t c = 0; c < plan->ntransfers; c++)
+        run->transferred[c].same = false;
     return status;
 }
 
@@ -194,9 +203,7 @@ int plan_transfer_out(lazy_run *run, const lazy_group *group) {
         int32_t slot = group->slots[k], c = group->transfers ? group->transfers[k] : -1;
         if (!group->writes[k])
             continue;
-        for (int32_t other = 0; other < plan->ntransfers; other++)
-            if (plan->transfers[other].slot == slot)
-                run->transferred[other].same = other == c;
+        note_use(run, slot, c, true);
         neap_push push = {.name = "copy", .site = plan->steps[group->first]->site};
         if (c >= 0)
             status =

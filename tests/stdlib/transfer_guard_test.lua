@@ -110,6 +110,14 @@ check.test("what is computed later is looked at then", function()
     guard("disallow", function() local _ = a + x end) -- dropped: it is not a result, and is never computed
 end)
 
+check.test("results that are no trees pass as they are", function()
+    local ring = { [true] = 1, [print] = { a * 2 } }
+    ring.again = ring
+    check.ok(rawequal(guard("disallow", function() return ring end), ring))
+    local text = "host-to-device transfer of f32(6,), 24 bytes"
+    refused(text, "disallow", function() return { [true] = { ring, a + x, ring } } end)
+end)
+
 check.test("levels: set, read, nested, after failures", function()
     local all = { host_to_device = "allow", device_to_host = "allow", device_to_device = "allow" }
     check.equal(guard(), all)
@@ -143,6 +151,8 @@ local a = np.device_put(np.array{1, 2, 3}, "null:6")
 local y = np.transfer_guard("log", function() return a * np.array{1, 2, 3} end)
 print(np.transfer_guard("log", function() return np.device_put(y, "cpu:0"):sum():item() + y:sum():item() end))
 np.transfer_guard("log_explicit", function() return np.device_put(y, "null:7") end)
+local read_twice = np.jit(function(p, q) return p:matmul(q) + np.sort(p * q) end)
+np.transfer_guard("log", read_twice, a, np.array{1, 2, 3})
 ]]
     local status, out, told = process.run_neap { path }
     check.equal({ status, out }, { 0, "28\n" })
@@ -151,7 +161,8 @@ np.transfer_guard("log_explicit", function() return np.device_put(y, "null:7") e
     check.equal(lines, {
         "np.transfer_guard: host-to-device transfer of f32(3,), 12 bytes, from cpu:0 to null:6, for multiply",
         "np.transfer_guard: device-to-host transfer of f32(), 4 bytes, from null:6 to cpu:0",
-        "np.transfer_guard: explicit device-to-device transfer of f32(3,), 12 bytes, from null:6 to null:7" })
+        "np.transfer_guard: explicit device-to-device transfer of f32(3,), 12 bytes, from null:6 to null:7",
+        "np.transfer_guard: host-to-device transfer of f32(3,), 12 bytes, from cpu:0 to null:6, for matmul2" })
 end)
 
 check.test("a script that runs on such devices: new arrays, devices that meet, meshes", function()

@@ -60,17 +60,17 @@ local function named(levels)
     return list
 end
 
---- Starts the arrays among results, so that what they need is looked at.
+--- Starts the arrays among results, and in their tables, so that what they need is looked at.
 local function start(results)
-    local list = {}
-    for k = 1, results.n do
-        local value = results[k]
-        if core.is_array(value) then
-            list[#list + 1] = value
-        elseif trees.is_node(value) then
-            trees.walk(NAME, value, function(leaf)
-                if core.is_array(leaf) then list[#list + 1] = leaf end
-            end)
+    local list, left, seen = {}, { results }, {}
+    while left[1] do
+        local node = table.remove(left)
+        for _, value in next, node do
+            if core.is_array(value) then
+                list[#list + 1] = value
+            elseif trees.is_node(value) and not seen[value] then
+                seen[value], left[#left + 1] = true, value
+            end
         end
     end
     core.start_arrays(nil, list)
