@@ -64,6 +64,8 @@ check.test("what passes has the same bits, whatever it is", function()
         check.equal(got.dtype, dtype)
         check.equal(got:totable(), v:totable(), dtype)
     end
+    local weak = np.debug.check(np.where(np.array { true }, 1, 0), yes, "no")
+    check.equal((weak + np.array({ 1 }, { dtype = "i8" })).dtype, "i8", "elements without a dtype of their own")
     local odd = np.array { -0.0, np.nan, math.huge }
     check.equal(digits(np.debug.check(odd, yes, "no")), digits(odd))
     local tree = np.debug.check({ a = x, list = { np.ones { 2, 2 }, 3, "text" } }, true, "no")

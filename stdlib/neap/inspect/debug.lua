@@ -195,8 +195,8 @@ function np.debug.check(tree, condition, message, ...)
     local checked = trees.rebuild(name, tree, function(x)
         if not core.is_array(x) then return x end
         found = true
-        local weak = core.info(x).weak ~= 0
-        return np.where(holds, x, weak and 0 or np.zeros({}, { dtype = core.dtype_of(x).name }))
+        local is_bool = core.dtype_of(x).name == "bool"
+        return np.where(holds, x, is_bool and np.array(false) or 0) -- 0 has the dtype of others, as weak as theirs
     end)
     if not found then bad_argument(name, 1, "tree", "an array, or a table with arrays", tree) end
     return checked
