@@ -260,7 +260,7 @@ local function index_of_rows(list, k)
 end
 
 --- The text of the constructor in braces at k as a table of rows; nil: it is no list whose rows of equal length are set
--- apart by semicolons, with commas in each.
+-- apart by semicolons, with commas in each and no table.
 local function rows_of(list, k, text)
     local last = tokens.closing(list, k)
     if not last then return nil end
@@ -269,6 +269,7 @@ local function rows_of(list, k, text)
         local word, step = at(list, place), tokens.step(list[place])
         depth = depth + step
         if list[place].kind == "keyword" and not VALUE_WORDS[word] or depth == 0 and word == "=" then return nil end
+        if depth == 1 and word == "{" then return nil end
         local ends_row = word == ";" and depth == 0 or place == last and place > from
         if word == "," and depth == 0 then commas = commas + 1 end
         if ends_row then

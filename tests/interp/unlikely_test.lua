@@ -141,6 +141,7 @@ check.test("what a command is unlikely to mean, by the values of its variables",
         { 'np.asarray({1, x[0]; (2 + 3) * 2, -4;}, {dtype="f64"})', "a semicolon separates items as a comma does; rows "
           .. "are tables: np.asarray{{1, x[0]}, {(2 + 3) * 2, -4}}" },
         { "np.array{1; 2}, np.array{1, 2; 3}, np.array{1, 2, 3;}, np.array{{1, 2}; {3, 4}}, #{1, 2; 3, 4}" },
+        { "np.array{{1, 2}, {3, 4}; {5, 6}, {7, 8}}" },
         { "x = np.array{1, 2}; y = {3, 4; 5, 6}; np.array{math.max(1, 2); math.max(3, 4)}" },
         { "x.shape == {2}", "a new table is unlike every other value; np.array_equal(x, y) compares arrays, a loop "
           .. "lists" },
