@@ -176,6 +176,14 @@ check.test("what is refused", function()
     check.raises(function() np.checkpoint(f, { policy = "nothing_saveable", save = "a" }) end, "leave out the options")
     check.raises(function() np.checkpoint(f, { policy = "everything_saveable", most = 1 }) end, "leave out the options")
     check.raises(function() np.checkpoint(f, { keep = 1 }) end, "unknown option 'keep'")
+    local runs = 0
+    local function changing(v) -- the value in front of others would be taken for the next one
+        runs = runs + 1
+        if runs > 1 then v = v:matmul(np.eye(5)) end
+        return np.sin(np.sin(v:matmul(w)):matmul(w)):sum()
+    end
+    check.raises(function() np.grad(np.checkpoint(changing, { policy = "dots_saveable" }))(x) end,
+                 "np.checkpoint: the function has 2 values to keep when it is traced first, and 3 when")
     check.raises(function() np.checkpoint_name(np.ones(2), 3) end, "np.checkpoint_name: argument 2 %(name%)")
     check.raises(function() np.checkpoint_name(nil, "x") end, "np.checkpoint_name: argument 1")
     check.raises(function() np.jvp(function(v) return (np.checkpoint(f, { save = "a" })(v, w)) end, { x }, { x }) end,

@@ -117,6 +117,11 @@ local function trace_piece(call, at, specs, finish)
         local results = pack(pcall(call.f, unpack(arguments, 1, arguments.n)))
         naming, core.keep_product = named, product
         if not results[1] then error(results[2], 0) end
+        call.count = call.count or count
+        if count ~= call.count then
+            raise(NAME, "the function has %d values to keep when it is traced first, and %d when it is traced again: "
+                  .. "it must compute the same each time", call.count, count)
+        end
         return finish(values, { n = results.n - 1, unpack(results, 2, results.n) })
     end, pack(call.operands, specs), nil, true)
     return { entry = entry, lifted = lifted, kept = #specs }
