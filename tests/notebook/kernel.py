@@ -296,7 +296,7 @@ class Values(WithKernel):
         self.assertEqual(self.run_cell(line, silent=True).kinds, [])
         self.assertEqual(self.run_cell(line + " error 'bad'").kinds, ["display_data", "error"])
         self.assertEqual(self.run_cell(line + " error 'bad'", silent=True).kinds, [])
-        failed = "np.plot.line(np.debug.fail(np.ones(3))) error 'bad'"
+        failed = "np.plot.line(np.debug.fail(np.ones(3))) np.plot.figure() np.plot.line{1} error 'bad'"
         self.assertEqual(self.run_cell(failed).kinds, ["error"])
         self.assertEqual(self.run_cell("print(np.plot.line{1}.axes[1])").text(), "axes 1 of a figure, 1 charts\n")
         traced = "local f = np.jit(function(x) np.plot.line(x) return x end) f(np.ones(3)):wait()"

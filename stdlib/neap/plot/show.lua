@@ -157,16 +157,14 @@ end
 -- any. Where that is not wanted, after an interrupt or in a silent cell, it shows nothing, but the next chart begins a
 -- new figure all the same.
 function show.rest(wanted)
-    local any = false
+    local due = {}
     for _, figure in ipairs(figures.take_noted()) do
         local _, _, traced = arrays_of(figure)
-        if wanted and not figure.shown and not traced then
-            show.now("plot.show", figure)
-            any = true
-        end
-        figure.shown = true
+        if wanted and not figure.shown and not traced then due[#due + 1] = figure end
+        figure.shown = true -- that of others, too, if one of them cannot be shown
     end
-    return any
+    for _, figure in ipairs(due) do show.now("plot.show", figure) end
+    return #due > 0
 end
 
 for _, f in ipairs { show.rest, write, show.text, show.at_terminal, show.now, show.when_ready, arrays_of } do
