@@ -1,4 +1,5 @@
---- eval_shape_test.lua (under tsan with --long): np.eval_shape: shapes and dtypes of results, without running anything.
+--- eval_shape_test.lua (under tsan with --long): np.eval_shape: shapes, dtypes and places of results, without
+-- running anything; tables that stand for arrays on meshes and devices, in np.trace and np.linear_transpose too.
 -- Runs itself again with four devices.
 local np = require "neap"
 local check = require "tests.lib.check"
@@ -7,6 +8,8 @@ require "tests.lib.devices"(4, "tests/stdlib/eval_shape_test.lua")
 local BIG = { shape = { 100000, 100000 } }
 
 local function spec(dtype, ...) return { shape = { ... }, dtype = dtype } end
+
+local function lies(y) return tostring(y.sharding.spec) end
 
 --- f(…), which may launch nothing and keep nothing.
 local function without_work(f, ...)
@@ -128,7 +131,111 @@ check.test("bodies on a mesh", function()
     local f = np.shard_map(body, { mesh = np.mesh({ 4 }, { "i" }), in_specs = { np.P("i") },
                                    out_specs = { np.P("i"), np.P() } })
     local y, sum = without_work(np.eval_shape, f, spec("f32", 400000, 100000))
-    check.equal({ y, sum }, { spec("f32", 400000, 100000), spec("f32") })
+    check.equal({ y.shape, y.dtype, lies(y), sum.shape, sum.dtype, lies(sum) },
+                { { 400000, 100000 }, "f32", 'P("i", nil)', {}, "f32", "P()" })
+end)
+
+-- ---- Where arrays lie -----------------------------------------------------------------------------------------------
+
+local mesh = np.mesh({ 2, 2 }, { "i", "j" })
+local rows = np.NamedSharding(mesh, np.P("i"))
+
+--- A table that stands for an array of f32 that lies so.
+local function laid(sharding, ...) return { shape = { ... }, sharding = sharding } end
+
+local function product(x, w) return np.tanh(x:matmul(w)), x:sum { axis = 0 } end
+
+check.test("results tell how they lie", function()
+    local big = laid(rows, 100000, 100000)
+    local y, sum, w = without_work(np.eval_shape, function(x)
+        local step, slope = product(x, x), np.grad(function(v) return np.sum(v * v) end)(x)
+        return step, x:sum { axis = 0 }, slope
+    end, big)
+    check.equal({ lies(y), lies(sum), lies(w) }, { 'P("i", nil)', "P(nil)", 'P("i", nil)' })
+    check.equal({ y.sharding.mesh == mesh, y.sharding:shard_shape(y.shape) }, { true, { 50000, 100000 } })
+    check.equal(lies(without_work(np.eval_shape, np.transpose, y)), 'P(nil, "i")')
+    check.equal(np.eval_shape(product, spec("f32", 4, 4), spec("f32", 4, 4)).sharding, nil)
+    local before = np.set_mesh(mesh)
+    check.equal(lies(np.eval_shape(np.sin, laid(np.P(nil, "j"), 3, 4))), 'P(nil, "j")')
+    np.set_mesh(before)
+    local x = np.device_put(np.ones { 4, 2 }, rows)
+    check.equal(np.eval_shape(np.sin, laid(x.sharding, 6, 3)).sharding, x.sharding)
+end)
+
+check.test("devices", function()
+    local device = np.devices()[2]
+    local y = np.eval_shape(np.sin, laid("cpu:1", 3))
+    check.equal({ y.sharding, np.eval_shape(np.sin, y).sharding }, { device, device })
+    local program = np.trace(np.sin)(laid(device, 3)):compile()
+    check.equal({ program:inputs()[1].device, program:outputs()[1].device }, { "cpu:1", "cpu:1" })
+    check.equal(program(np.device_put(np.zeros(3), "cpu:1")).device, device)
+    check.equal(program(np.zeros(3)):totable(), { 0, 0, 0 })
+    local x = np.device_put(np.ones(3), device)
+    local function double(v) return v * 2 end
+    for _, like in ipairs { x, laid(device, 3) } do
+        local back = np.linear_transpose(double, like)(x)
+        check.equal({ back:totable(), back.device }, { { 2, 2, 2 }, device })
+    end
+end)
+
+check.test("programs of what lies on a mesh", function()
+    local w = np.arange(8):astype("f32"):reshape(4, 2)
+    local x = np.device_put(np.arange(24):astype("f32"):reshape(6, 4) / 8, rows)
+    local program = without_work(np.trace(product), laid(rows, 6, 4), spec("f32", 4, 2))
+    check.equal(tostring(program), tostring(np.trace(product)(x, w)))
+    check.equal({ program:inputs()[1].sharding, program:inputs()[2].sharding }, { x.sharding })
+    check.equal({ lies(program:outputs()[1]), lies(program:outputs()[2]) }, { 'P("i", nil)', "P(nil)" })
+    check.equal(program:cost().flops, np.trace(product)(x, w):cost().flops)
+    local y, sum = program:compile()(x, w)
+    local y_now, sum_now = product(x, w)
+    check.equal({ y:totable(), sum:totable(), lies(y) }, { y_now:totable(), sum_now:totable(), 'P("i", nil)' })
+    check.equal((program(np.array(x:totable()), w)):totable(), y:totable())
+    local jitted = np.jit(product, { in_shardings = { rows, false }, out_shardings = { np.P("i", "j"), false } })
+    check.equal(lies(np.trace(jitted)(laid(rows, 6, 4), spec("f32", 4, 2)):outputs()[1]), 'P("i", "j")')
+    check.raises(function() np.trace(jitted)(laid(np.NamedSharding(mesh, np.P("j")), 6, 4), spec("f32", 4, 2)) end,
+                 "argument 1 lies on {i=2, j=2} as P%(\"j\", nil%), and in_shardings wants P%(\"i\"%)")
+    local back = np.linear_transpose(function(v) return v:matmul(w) end, laid(rows, 6, 4))(y)
+    check.equal(lies(back), 'P("i", nil)')
+end)
+
+check.test("declared sizes of what lies on a mesh", function()
+    local program = np.trace(function(x) return x * x.shape[1] end)(laid(rows, "2*n", "m"))
+    check.equal(program:outputs()[1].sharding ~= nil, true)
+    local y = program(np.device_put(np.ones { 6, 5 }, rows))
+    check.equal({ y[0]:totable(), lies(y) }, { { 6, 6, 6, 6, 6 }, 'P("i", nil)' })
+    check.raises(function() np.trace(np.sin)(laid(rows, "n", 4)) end,
+                 "argument 1 has shape %(the size n, 4%), and its sharding is P%(\"i\"%), which divides array axis 0 .*"
+                 .. "but 2 does not divide n evenly")
+end)
+
+check.test("blocks in the body of a shard_map", function()
+    local block, shown
+    np.shard_map(function(x)
+        block = x.sharding
+        shown = np.eval_shape(function(y) return y * x, np.psum(y, "i") end, laid(block, 3, 2))
+        local sum = np.eval_shape(function(y) return np.psum(y, "i") end, shown)
+        check.equal({ shown.sharding, sum.sharding.varies }, { block, {} })
+        return x
+    end, { mesh = mesh, in_specs = np.P("i"), out_specs = np.P("i") })(np.ones { 6, 2 })
+    check.equal({ shown.shape, shown.sharding.varies }, { { 3, 2 }, { "i" } })
+    check.raises(function() np.eval_shape(np.sin, shown) end,
+                 "field 'sharding' is NamedSharding.*only in the body of a np.shard_map over these axes")
+end)
+
+check.test("what does not lie so", function()
+    local function refused(form, problem)
+        check.raises(function() np.eval_shape(product, { a = form }) end, problem)
+        check.raises(function() np.trace(product)({ a = form }) end, problem)
+    end
+    refused(laid(rows, 5, 4), "argument 1.a has shape %(5, 4%), and its sharding is P%(\"i\"%), which divides array "
+            .. "axis 0 %(of size 5%) by mesh axis 'i' %(of size 2%), but 2 does not divide 5 evenly")
+    refused(laid(rows), "argument 1.a has shape %(%), which has 0 axes, but its sharding is P%(\"i\"%), which has 1 "
+            .. "entry")
+    refused(laid(np.P("i"), 4), "argument 1.a, field 'sharding' is P%(\"i\"%), a spec without a mesh: np.set_mesh")
+    refused(laid(3, 4), "field 'sharding' must be a sharding such as .*, a spec, or a device .*, got the number 3")
+    refused(laid("cpu:99", 4), "there is no device 'cpu:99'")
+    refused({ shape = { 4 }, device = "cpu:0" }, "has also 'device': field 'sharding' takes a device, too")
+    check.raises(function() np.pure_callback(np.sin, laid(rows, 4))(np.ones(4)) end, "has also 'sharding'")
 end)
 
 check.test("errors", function()

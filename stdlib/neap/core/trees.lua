@@ -124,8 +124,8 @@ function trees.is_spec(value)
 end
 
 --- The code of the dtype and a copy of the shape that such a table says; without a dtype it is f32. `where` is what the
--- table is called in messages.
-function trees.spec(name, where, spec, texts)
+-- table is called in messages. texts: extents may be texts, too; placed: it may have a field `sharding`.
+function trees.spec(name, where, spec, texts, placed)
     local dtype = core.dtype_codes[spec.dtype or "f32"]
     if not dtype then raise(name, "%s: there is no dtype %s", where, core.describe(spec.dtype)) end
     local shape = {}
@@ -137,8 +137,9 @@ function trees.spec(name, where, spec, texts)
         end
     end
     for key in pairs(spec) do
-        if key ~= "shape" and key ~= "dtype" then
-            raise(name, "%s: {shape=…, dtype=…} has also '%s'", where, tostring(key))
+        if key ~= "shape" and key ~= "dtype" and not (placed and key == "sharding") then
+            raise(name, "%s: {shape=…, dtype=…%s} has also '%s'%s", where, placed and ", sharding=…" or "",
+                  tostring(key), placed and key == "device" and ": field 'sharding' takes a device, too" or "")
         end
     end
     return dtype, shape

@@ -1,6 +1,7 @@
---- contract.lua: how arrays have to lie: np.set_mesh, np.get_mesh, np.reshard, and the options in_shardings and
--- out_shardings of np.jit.
+--- contract.lua: how arrays have to lie: np.set_mesh, np.get_mesh, np.reshard, the options in_shardings and
+-- out_shardings of np.jit, and what stands for arrays that are not there yet.
 local core = require "neap.core"
+local axes = require "neap.tracing.axes"
 local meshes = require "neap.mesh.mesh"
 local shardings = require "neap.mesh.sharding"
 local staging = require "neap.tracing.staging"
@@ -75,6 +76,30 @@ function np.reshard(x, spec)
         local mesh, wanted = resolve("reshard", "argument 2 (spec)", item, leaf)
         return shardings.lay_out("reshard", leaf, mesh, wanted, path, "its spec")
     end)
+end
+
+-- ---- Arrays that are not there yet ----------------------------------------------------------------------------------
+
+--- The number of the sharding that the table {shape={…}, sharding=item} says, and a function of the shape that raises
+-- where it does not fit. The table is called `where` in messages, its field `what`.
+function contract.place(name, where, what, item)
+    if not shardings.is_sharding(item) and not shardings.is_spec(item) then
+        raise(name, "%s must be a sharding such as np.NamedSharding(mesh, np.P(\"i\")), a spec, or a device such as "
+              .. "\"cpu:0\", got %s", what, describe(item))
+    end
+    local mesh, spec = resolve(name, what, item)
+    if shardings.is_spec(item) then item = np.NamedSharding(mesh, spec) end
+    if item.manual then
+        local open, manual = axes.mesh()
+        if open ~= mesh or manual ~= item.layout.manual then
+            raise(name, "%s is %s: there are such blocks only in the body of a np.shard_map over these axes", what,
+                  tostring(item))
+        end
+    end
+    return item.number, function(shape)
+        local problem = shardings.misfit(where, shape, "its sharding", spec, mesh, true)
+        if problem then raise(name, "%s", problem) end
+    end
 end
 
 -- ---- np.jit ---------------------------------------------------------------------------------------------------------

@@ -41,6 +41,19 @@ end)
 
 core.contract = function(...) return require("neap.mesh.contract").wrap(...) end -- for np.jit, which stands below
 
+--- Where a table {shape={…}, sharding=place}, which messages call `where`, says that an array lies: the number of a
+-- device; or nil, that of a sharding, and a function of the shape that raises where it does not fit.
+function core.place(name, where, place)
+    local what = where .. ", field 'sharding'"
+    if type(place) == "string" or core.is_device(place) then return core.local_device(name, what, place).number end
+    return nil, require("neap.mesh.contract").place(name, where, what, place)
+end
+
+--- x.sharding of arrays of ndim axes whose sharding has a number; nil for none.
+function core.sharding_numbered(number, ndim)
+    return number and require("neap.mesh.sharding").of_number(number, ndim)
+end
+
 --- x.sharding -> sharding: the mesh on which x lies, and how; nil: one device holds the whole array.
 --- > mesh = np.mesh({1}, {"i"})
 --- > np.device_put(np.ones(4), np.NamedSharding(mesh, np.P("i"))).sharding.spec, np.ones(4).sharding

@@ -409,11 +409,9 @@ local function names_of(mesh, bits)
     return names[1] and names
 end
 
---- What x.sharding is: how x lies on a mesh; nil for an ordinary array.
-function shardings.of_array(x)
-    local layout = layout_of(x)
-    if not layout then return nil end
-    local ndim = core.ndim(x)
+--- What x.sharding is for arrays of ndim axes with this sharding.
+function shardings.of_number(number, ndim)
+    local layout = layouts[number] or read_layout(number)
     local key = layout.number * 64 + ndim
     if objects[key] then return objects[key] end
     local manual, spec = names_of(layout.mesh, layout.manual), spec_of(layout, ndim)
@@ -423,6 +421,12 @@ function shardings.of_array(x)
                                   is_fully_addressable = is_addressable(layout.mesh), layout = layout,
                                   number = layout.number }, Sharding)
     return objects[key]
+end
+
+--- What x.sharding is: how x lies on a mesh; nil for an ordinary array.
+function shardings.of_array(x)
+    local number = core.info(x).sharding
+    return number ~= 0 and shardings.of_number(number, core.ndim(x)) or nil
 end
 
 --- np.NamedSharding(mesh, spec) -> sharding: how an array lies on a mesh as a spec says: what x.sharding is then.

@@ -542,15 +542,21 @@ function Program:info()
     return result
 end
 
+--- A list of ports as users get it, in which shardings are what x.sharding is.
+local function shown(ports)
+    for _, port in ipairs(ports) do port.sharding = core.sharding_numbered(port.sharding, #port.shape) end
+    return ports
+end
+
 --- program:inputs(): what the program takes, in order: a list of { name, shape, dtype, number = true for a number,
--- device for an array that is committed to one }.
+-- device for an array that is committed to one, sharding for an array on a mesh }.
 function Program:inputs()
-    return ports_of(self.entry.program, false, self.entry.n)
+    return shown(ports_of(self.entry.program, false, self.entry.n))
 end
 
 --- program:outputs(): what it gives, in the same form.
 function Program:outputs()
-    return ports_of(self.entry.program, true, self.entry.outputs)
+    return shown(ports_of(self.entry.program, true, self.entry.outputs))
 end
 
 --- program:list_inputs(): the names of its inputs, in order.
@@ -620,9 +626,9 @@ local function record(name, user_function, given, wanted, roots)
 end
 
 --- np.trace(f, {sizes=…}) -> function: np.trace(f)(args…) is the program of f for arguments of that form: printable,
--- and callable with such arguments. A table {shape={2, 3}, dtype="f32"} may stand for an array that is not there yet,
--- as in np.eval_shape. Arrays around f are bound to it. Its inputs are named after f's parameters, its outputs after
--- the keys of results. (The sum of a diagonal is np.linalg.trace.)
+-- and callable with such arguments. A table {shape={2, 3}, dtype="f32", sharding=…} may stand for an array that is not
+-- there yet, as in np.eval_shape. Arrays around f are bound to it. Its inputs are named after f's parameters, its
+-- outputs after the keys of results. (The sum of a diagonal is np.linalg.trace.)
 --
 -- The program is for arguments of these shapes, but for sizes that are declared: a list for each argument has names, or
 -- integers, by axis, and {} says nothing of an argument. Then x.shape[1] is a size value while f is recorded, with

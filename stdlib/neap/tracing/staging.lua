@@ -138,15 +138,27 @@ end
 -- ---- Tracing --------------------------------------------------------------------------------------------------------
 
 --- Of a trace's argument that is no array yet: { dtype = code, shape = {…}, device = number or nil,
--- sharding = number or nil }.
+-- sharding = number or nil, fits = function of the shape that raises where the sharding does not fit it, if that is to
+-- be asked yet }.
 local Spec = setmetatable({}, { __call = function(self, spec) return setmetatable(spec, self) end })
+
+--- The Spec of a table {shape={…}, dtype="f32", sharding=…}, which messages call `where`.
+local function spec_of_table(name, where, value, texts)
+    local dtype, shape = trees.spec(name, where, value, texts, true)
+    local spec = Spec { dtype = dtype, shape = shape }
+    if value.sharding == nil then return spec end
+    spec.device, spec.sharding, spec.fits = core.place(name, where, value.sharding)
+    for _, extent in ipairs(shape) do
+        if type(extent) == "string" then return spec end -- a declared size, which is known when the trace is open
+    end
+    if spec.fits then spec.fits(shape) end
+    spec.fits = nil
+    return spec
+end
 
 local function spec_at(name, value, path, texts)
     if not trees.is_node(value) then return value end
-    if trees.is_spec(value) then
-        local dtype, shape = trees.spec(name, "argument " .. path, value, texts)
-        return Spec { dtype = dtype, shape = shape }
-    end
+    if trees.is_spec(value) then return spec_of_table(name, "argument " .. path, value, texts) end
     local copy = {}
     for _, key in ipairs(trees.keys_of(value, name)) do
         local step = type(key) == "number" and "[" .. key .. "]" or "." .. key
@@ -155,7 +167,8 @@ local function spec_at(name, value, path, texts)
     return trees.alike(copy, value)
 end
 
---- Packed arguments with a Spec for each table {shape={…}, dtype="f32"} in them. texts: extents may be texts, too.
+--- Packed arguments with a Spec for each table {shape={…}, dtype="f32", sharding=…} in them. texts: extents may be
+-- texts, too.
 local function with_specs(name, given, texts)
     local copy = { n = given.n }
     for k = 1, given.n do copy[k] = spec_at(name, given[k], tostring(k), texts) end
@@ -280,6 +293,7 @@ local function placeholder(name, level, leaf)
         return one_id(name, function() return C.neap_trace_input(ctx, level, f64, weak, -1, 0, 0, nil, id_box) end)
     end
     if getmetatable(leaf) == Spec then
+        if leaf.fits then leaf.fits(leaf.shape) end
         return one_id(name, function()
             local dims = extents_of(leaf.shape)
             local device, sharding, weak = leaf.device or -1, leaf.sharding or 0, leaf.weak or 0
@@ -519,8 +533,8 @@ staging.fitted, staging.is_elsewhere = fitted, is_elsewhere
 staging.own_sharding = own_sharding
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { inside, spec_at, with_specs, spec_of, part_spec, own_sharding, derivative_spec, fitted,
-                     is_elsewhere, trace, closed, described, stand_in, run, split_results, fill_results } do
+for _, f in ipairs { inside, spec_of_table, spec_at, with_specs, spec_of, part_spec, own_sharding, derivative_spec,
+                     fitted, is_elsewhere, trace, closed, described, stand_in, run, split_results, fill_results } do
     jit.off(f)
 end
 

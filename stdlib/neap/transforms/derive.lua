@@ -347,13 +347,15 @@ function np.vjp(f, ...)
     return linearized("vjp", f, pack(...), pullback_of "vjp_function")
 end
 
---- Arguments with zeros for each {shape={…}, dtype=…} in them, and arrays for numbers.
+--- Arguments with zeros for each {shape={…}, dtype=…, sharding=…} in them, and arrays for numbers.
 local function stand_for_specs(name, given)
     local copy = staging.with_specs(name, given)
     for k = 1, copy.n do
         copy[k] = trees.rebuild(name, copy[k], function(leaf)
             if getmetatable(leaf) == staging.Spec then
-                return np.zeros(leaf.shape, { dtype = core.dtypes[leaf.dtype].name })
+                local zeros = np.zeros(leaf.shape, { dtype = core.dtypes[leaf.dtype].name })
+                if leaf.device then zeros = np.device_put(zeros, core.device_numbered(leaf.device)) end
+                return staging.fitted(name, zeros, leaf)
             end
             return core.is_number(leaf) and core.number(leaf, F32) or leaf
         end)
@@ -381,9 +383,9 @@ local function check_linear(name, f, given)
 end
 
 --- np.linear_transpose(f, x, …) -> function: of a linear f, the function from a cotangent for each result of f to one
--- for each argument x, …: f's transpose. Only shapes and dtypes of the arguments count, which may be given as
--- {shape={2, 3}, dtype="f32"} too; f is not computed. Constants that f adds make no difference. Raises if f is not
--- linear in all its arguments together.
+-- for each argument x, …: f's transpose. Only shapes, dtypes and places of the arguments count, which may be given
+-- as {shape={2, 3}, dtype="f32", sharding=…} too (`?np.eval_shape`); f is not computed. Constants that f adds make no
+-- difference. Raises if f is not linear in all its arguments together.
 --- > back = np.linear_transpose(function(x) return np.cumsum(x) * 2 end, {shape={3}})
 --- > back(np.array{1, 0, 1})
 -- [4. 2. 2.]
