@@ -52,7 +52,7 @@ local function find_near(line, number, token)
     if first or number > 1 then return first, last end
     local from, to = line:find(token, 1, true)
     while from do
-        local _, problem = loadstring(line:sub(1, to), "=?")
+        local _, problem = loadstring(line:sub(1, to), "=neap/line") -- the library's own: LuaJIT's message as it is
         if problem and not problem:find("near '<eof>'", 1, true) then return from, to end
         from, to = line:find(token, to + 1, true)
     end
