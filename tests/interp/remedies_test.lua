@@ -13,6 +13,8 @@ local REMEDIES = {
     { "a = np.ones(1) x = np.vstack([a, a])", "np.vstack{a, a}", "a = np.ones(1) print(np.vstack{a, a}.size)", "2" },
     { "f = function(x) return x end print(f[1])", "f(1)", "f = function(x) return x end print(f(1))", "1" },
     { "type 3", "type(3)", "print(type(3))", "number" },
+    { "x = np.ones 3", "np.ones(3)", "x = np.ones(3) print(x)", "[1. 1. 1.]" },
+    { "np->sum(np.ones(3))", "np.sum", "print(np.sum(np.ones(3)))", "3.0" },
     { "for k, v in pairs(t):\n print(k)", "for k, v in pairs(t) do … end",
       "t = {a = 1} for k, v in pairs(t) do print(k, v) end", "a 1" },
     { "for k in range(2): print(k)", "for k = 0, 1 do … end", "for k = 0, 1 do print(k) end", "0|1" },
