@@ -62,7 +62,9 @@ static int start_on_devices(const options *options) {
     if (status == NEAP_OK)
         warn_of_devices();
     if (status < 0) {
-        fprintf(stderr, "neap: cannot compute on devices of the kind '%s': %s\n", options->device, neap_error_text());
+        bool counts = strspn(options->device, "0123456789") == strlen(options->device);
+        fprintf(stderr, "neap: cannot compute on devices of the kind '%s': %s%s\n", options->device, neap_error_text(),
+                counts ? "; --devices N says how many" : "");
     }
     return status;
 }

@@ -58,6 +58,16 @@ check.test("--version and --help", function()
     end
 end)
 
+check.test("--device is a kind, and a number of devices is told of --devices", function()
+    local told = "; --devices N says how many\n"
+    for kind, ending in pairs { ["8"] = told, abacus8 = "\n" } do
+        local status, out, err = run { "--device", kind, "-e", "print(1)" }
+        check.equal({ status ~= 0, out, select(2, err:gsub("\n", "")) }, { true, "", 1 })
+        check.ok(err:find(("cannot compute on devices of the kind '%s'"):format(kind), 1, true), err)
+        check.equal({ err:sub(-#ending), err:find(told, 1, true) ~= nil }, { ending, kind == "8" })
+    end
+end)
+
 check.test("wrong options are one line and status 2", function()
     local cases = {
         { { "--nope" }, "unknown option '--nope'" }, { { "-x" }, "unknown option '-x'" },
