@@ -48,6 +48,7 @@ end
 --- The token that ended the reading of a chunk; of several like it on the first line the one with which it ends.
 local function find_near(line, number, token)
     if token == "<eof>" then return #line + 1, #line + 1 end
+    if token == "" then return nil end -- of a quote, in quotes
     local first, last = only(line, "()" .. escape(token) .. "()")
     if first or number > 1 then return first, last end
     local from, to = line:find(token, 1, true)

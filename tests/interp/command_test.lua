@@ -155,6 +155,12 @@ check.test("a chunk that does not compile, a script that does not exist", functi
     check.ok(err:find("cannot open /nonexistent/script.lua", 1, true), err)
 end)
 
+check.test("a message that ends with nothing in quotes", function()
+    local status, _, err = run { "-e", "error \"no idea near ''\"" }
+    check.equal(status, 1)
+    check.ok(err:find("no idea near ''", 1, true), err)
+end)
+
 check.test("deep recursion is an error with a short traceback", function()
     local status, _, err = run { "-e", "local function f() return 1 + f() end f()" }
     check.equal(status, 1)
