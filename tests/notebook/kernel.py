@@ -759,10 +759,12 @@ class Lives(unittest.TestCase):
 
     def test_exit_behind_a_cell(self):
         """In a callback that comes late: what is printed before it comes out, and nobody gets a second answer."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
         km, kc = self.start()
         request = kc.execute("io.stderr:write 'on' "
                              "np.callback(function() print 'late' os.exit(5) end)(np.debug.sleep(np.ones(1), 3000)) "
-                             "while true do end")
+                             f"io.open('{folder.name}/called', 'w'):close() while true do end")
         text = ""
         while "late\n" not in text:
             message = kc.get_iopub_msg(timeout=TIMEOUT)
@@ -770,6 +772,10 @@ class Lives(unittest.TestCase):
                 self.assertEqual(message["parent_header"]["msg_id"], request)
                 text += message["content"]["text"]
                 if text == "on":
+                    deadline = time.time() + TIMEOUT
+                    while not os.path.exists(f"{folder.name}/called"):  # a text would wait for the callback
+                        self.assertLess(time.time(), deadline)
+                        time.sleep(0.01)
                     km.interrupt_kernel()
                     self.assertEqual(kc.get_shell_msg(timeout=TIMEOUT)["content"]["ename"], "Interrupted")
         self.assertEqual(km.provisioner.process.wait(TIMEOUT), 5)
