@@ -187,16 +187,9 @@ function np.default_device(device, f, ...)
               .. "np.jit(f, {device=…}) and np.device_put say where")
     end
     if f ~= nil and type(f) ~= "function" then bad_argument("default_device", 2, "f", "a function", f) end
-    local number, bodies = set_default_device(device.number), core.frame().bodies
+    local number = set_default_device(device.number)
     if f == nil then return end
-    bodies[#bodies + 1] = coroutine.running() or "main" -- it must not yield: the script would go on with this device
-    local function restore(ok, ...)
-        bodies[#bodies] = nil
-        set_default_device(number)
-        if not ok then error((...), 0) end
-        return ...
-    end
-    return restore(pcall(f, ...))
+    return core.during(function() set_default_device(number) end, f, ...)
 end
 jit.off(np.default_device)
 

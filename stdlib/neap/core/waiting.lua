@@ -51,6 +51,22 @@ function core.frame()
     return frame
 end
 
+--- Calls f(…) while something is set, and undo() behind it, also where f raises; passes on results and errors. No
+-- coroutine may yield out of f: the script would go on with what is set.
+function core.during(undo, f, ...)
+    local bodies = frame.bodies
+    bodies[#bodies + 1] = coroutine.running() or "main"
+    local function close(ok, ...)
+        bodies[#bodies] = nil
+        undo()
+        if not ok then error((...), 0) end
+        return ...
+    end
+    jit.off(close)
+    return close(pcall(f, ...))
+end
+jit.off(core.during)
+
 --- Whether what is recorded now may become part of a program.
 function core.recording()
     return #frame.levels > 0

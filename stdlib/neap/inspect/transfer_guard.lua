@@ -111,16 +111,8 @@ function np.transfer_guard(level, f, ...)
     local levels = levels_of(level)
     if f == nil then return named(set(levels)) end
     f = staging.check_function(NAME, f, 2, "f")
-    local before, bodies = set(levels), core.frame().bodies
-    bodies[#bodies + 1] = coroutine.running() or "main" -- it must not yield: the script would go on with these levels
-    local function restore(ok, ...)
-        bodies[#bodies] = nil
-        set(before)
-        if not ok then error((...), 0) end
-        return ...
-    end
-    jit.off(restore)
-    return restore(pcall(call, f, ...))
+    local before = set(levels)
+    return core.during(function() set(before) end, call, f, ...)
 end
 
 for _, f in ipairs { levels_of, set, named, start, call, np.transfer_guard } do jit.off(f) end

@@ -94,17 +94,12 @@ function axes.with(added, f, ...)
     local n, last = #list, added[#added]
     local mesh, manual = open_mesh, open_manual -- of a callback too, whose list begins anew, those around it
     for k, axis in ipairs(added) do list[n + k] = axis end
-    local bodies = core.frame().bodies
-    bodies[#bodies + 1] = coroutine.running() or "main"
-    local function close(ok, ...)
-        bodies[#bodies] = nil
+    local function close()
         for k = #list, n + 1, -1 do list[k] = nil end
         if last.mesh then tell_core(mesh, manual) end
-        if not ok then error((...), 0) end
-        return ...
     end
     if last.mesh then tell_core(last.mesh.number, last.manual) end
-    return close(pcall(f, ...))
+    return core.during(close, f, ...)
 end
 
 local function known_names()
