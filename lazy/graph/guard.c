@@ -1,12 +1,13 @@
 /* guard.c: np.transfer_guard: copies from one memory to another are told of, or refused.
  *
- * A copy is *explicit* if np.device_put asks for it, or a new array of the script goes to the session's device. Others
- * follow from where arrays lie, and the script may not know of them:
+ * A copy is *explicit* if np.device_put asks for the copy, or a new array of the script goes to the session's device.
+ * Other copies follow from where arrays lie, and a script may not know of these:
  *
- *      a step uses what lies in another memory      before its plan runs (plan/transfer.c)
- *      the host reads an array                      before the copy that it reads is pushed (devices.c)
+ *      a step uses an array of another memory       asked before the plan runs (plan/transfer.c)
+ *      the host reads an array                      asked before the copy for the host is pushed (devices.c)
  *
- * What is refused has not begun, so it can be asked for again. While nobody guards, a plan's run costs one load more.
+ * A refused copy, and the work behind the copy, have not begun, so a script may try again. Without a guard a plan's run
+ * costs one load more.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,13 +1,13 @@
-/* check.c: np.debug.check: a condition, whose failure is that of what depends on it.
+/* check.c: np.debug.check: a condition, and a failure where the condition is false.
  *
- * The op gives the condition, which whoever made it reads with `where`: so there is one result for all that a check
- * guards, what is guarded is fused as ever, and the failure has the op's line. The message is data, as its values are.
- * It consists of texts, each with a zero behind it:
+ * The op's result is the condition, and np.debug.check reads the result with `where`: so a check of several arrays is
+ * one op, the arrays are fused as ever, and the failure has the op's line. The message is data, as the values are:
+ * texts, with a zero behind each text:
  *
  *      "step {0} of {1:.2f}"     ─▶     "step " "" " of " ":.2f" ""       text, conversion, text, conversion, text
  *
- * An empty conversion writes a value as print does. In a batch the condition has the examples in front, as all its
- * inputs have; the first one that fails is told of.
+ * An empty conversion writes a value as print does. In a batch the examples are the first axes of all inputs, and the
+ * message is of the first example that fails.
  */
 #include <string.h>
 
