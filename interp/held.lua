@@ -34,15 +34,15 @@ end
 --- Whether token k ends its statement, so that no operator changes what stands before.
 local function ends_statement(list, k)
     local follower = list[k + 1]
-    return not follower or follower.kind == "name" or follower.kind == "end" or follower.text == ";"
+    return follower.kind == "name" or follower.kind == "end" or follower.text == ";"
         or follower.kind == "keyword" and follower.text ~= "and" and follower.text ~= "or"
 end
 
 --- "list" or "text": what an expression that begins at k is alone; nil: something else.
 local function kind_at(list, k)
     local token = list[k]
-    if token and token.kind == "string" then return ends_statement(list, k) and "text" or nil end
-    if not token or token.text ~= "{" or not is_list(list, k) then return nil end
+    if token.kind == "string" then return ends_statement(list, k) and "text" or nil end
+    if token.text ~= "{" or not is_list(list, k) then return nil end
     return ends_statement(list, tokens.closing(list, k)) and "list" or nil
 end
 
@@ -66,26 +66,26 @@ local function kinds_of(list)
         local text, before = token.text, list[k - 1]
         if text == "function" then
             local open = k + 1
-            while list[open] and list[open].text ~= "(" do open = open + 1 end
-            if list[open] then note_all(kinds, list, k, tokens.closing(list, open) or #list) end
+            while open < #list and list[open].text ~= "(" do open = open + 1 end
+            note_all(kinds, list, k, tokens.closing(list, open) or #list)
         elseif text == "for" then
             local last = k + 1
-            while list[last] and (list[last].kind == "name" or list[last].text == ",") do last = last + 1 end
+            while list[last].kind == "name" or list[last].text == "," do last = last + 1 end
             note_all(kinds, list, k, last - 1)
         elseif text == "local" and list[k + 1].kind == "name" then
             local follower = list[k + 2].text
             if follower ~= "=" then note_all(kinds, list, k + 1, k + 1) end
         elseif text == "=" and before.kind == "name" then
-            local member = list[k - 2] and list[k - 2].text
+            local member = list[k - 2].text
             local alone = member ~= "." and member ~= ","
             if alone then note(kinds, before.word, kind_at(list, k + 1)) end
             local at = k - 2
-            while member == "," and list[at] and (list[at].text == "," or list[at].kind == "name") do at = at - 1 end
+            while member == "," and (list[at].text == "," or list[at].kind == "name") do at = at - 1 end
             if member == "," then note_all(kinds, list, at + 1, k - 1) end
-        elseif text == "[" and before and before.kind == "name" then
+        elseif text == "[" and before.kind == "name" then
             local last = tokens.closing(list, k)
             if last and list[last + 1].text == "=" then note(kinds, before.word, nil) end
-        elseif token.word == "setmetatable" and list[k + 2] and list[k + 2].kind == "name" then
+        elseif token.word == "setmetatable" and list[k + 2].kind == "name" then
             note(kinds, list[k + 2].word, nil)
         end
     end
@@ -103,7 +103,7 @@ local function list_item(name, list, open, last, text)
     end
     if first.word == "0" and last == open + 2 then return ("%s[0] is nil: tables count from 1"):format(name) end
     local close = list[last - 1].text == ")" and last - 1
-    local is_number = close and list[close - 2] and list[close - 2].word == "item"
+    local is_number = close and list[close - 2].word == "item"
     if is_number then close = close - 4 end -- ) : item ( )
     if not close or list[close].text ~= ")" then return nil end
     local depth, at = 0, close
@@ -148,7 +148,8 @@ local function item(list, k, kind, text)
     return ("%s[%s] of a text is nil: %s:sub(%s, %s) is a part of it"):format(name, inside, name, inside, inside)
 end
 
---- Calls tell(line, what) for each item in the tokens of a text that is not there. kind_of: as in unlikely.tell.
+--- Calls tell(line, what) for each item in the tokens of a text that is not there. The list and kind_of: as in
+-- unlikely.tell.
 function held.visit(list, text, tell, kind_of)
     local kinds = kinds_of(list)
     if kind_of then setmetatable(kinds, { __index = function(_, name) return kind_of(name) end }) end
@@ -156,10 +157,10 @@ function held.visit(list, text, tell, kind_of)
         if k % 1000 == 0 then core.check_interrupt() end
         local token, before = list[k], list[k - 1]
         local kind = token.kind == "name" and kinds[token.word]
-        local is_member = before and (before.text == "." or before.text == ":")
+        local is_member = before.text == "." or before.text == ":"
         local what
         if kind and not is_member then what = item(list, k, kind, text) end
-        if token.text == "for" and list[k + 7] then what = loop_from_zero(list, k, kinds) end
+        if token.text == "for" then what = loop_from_zero(list, k, kinds) end
         if what then tell(token.line, what) end
     end
 end

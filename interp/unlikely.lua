@@ -43,14 +43,17 @@ local VALUE_WORDS = set "nil true false and or not"
 local BEFORE = set "; do then else repeat end until"       -- behind which a statement begins
 
 -- ---- Phrases --------------------------------------------------------------------------------------------------------
--- f(list, k) → what to say of token k, or nil. Lists end with a token ";", so the token behind one of another text is
--- there; `at` gives the text of one that may not be.
+-- f(list, k) → what to say of token k, or nil. In front of a list's first token and behind its last one, which has the
+-- text ";", stand any number of tokens of the kind "none", without text: a phrase may look as far as it likes.
 
 local NEAR, FAR = 30, 200 -- tokens before one that are looked at
 
-local function at(list, k) return list[k] and list[k].text end
+local NONE = { kind = "none", text = "", word = "", from = 0, to = -1, line = 0 }
+local ENDLESS = { __index = function() return NONE end }
 
-local function is_literal(token) return token and (token.kind == "number" or token.kind == "string") end
+local function at(list, k) return list[k].text end
+
+local function is_literal(token) return token.kind == "number" or token.kind == "string" end
 
 --- Whether the chain of names that ends at token k stands behind a #.
 local function is_measured(list, k)
@@ -68,7 +71,7 @@ local function compared_table(list, k)
         return ("a new table is %s every other value; np.array_equal(x, y) compares arrays, a loop lists"):format(
             at(list, k) == "==" and "unlike" or "unequal to")
     end
-    local is_shape = list[k - 1] and list[k - 1].word == "shape" and at(list, k - 2) == "."
+    local is_shape = list[k - 1].word == "shape" and at(list, k - 2) == "."
     if is_shape and list[k + 1].kind == "number" and not is_measured(list, k - 1) then
         return "a shape is a table, and unlike every number; x:dim(0) and x.size are numbers"
     end
@@ -79,7 +82,7 @@ local ENDS_CONDITION = set "then do"
 local function or_literal(list, k)
     if at(list, k) ~= "or" or not is_literal(list[k + 1]) or not ENDS_CONDITION[at(list, k + 2)] then return nil end
     local left = list[k - 3]
-    if at(list, k - 2) ~= "==" or not left or not is_literal(list[k - 1]) then return nil end
+    if at(list, k - 2) ~= "==" or not is_literal(list[k - 1]) then return nil end
     local name = left.kind == "name" and at(list, k - 4) ~= "." and left.word or "x"
     local value = list[k + 1].word
     return ("or %s is always true; %s == %s or %s == %s compares with both"):format(value, name, list[k - 1].word, name,
@@ -95,7 +98,7 @@ local function not_compared(list, k)
 end
 
 local function walked_values(list, k)
-    if at(list, k) ~= "for" or at(list, k + 2) ~= "in" or not list[k + 3] then return nil end
+    if at(list, k) ~= "for" or at(list, k + 2) ~= "in" then return nil end
     local name = list[k + 1].word
     if list[k + 3].word ~= "ipairs" or not VALUES[name] then return nil end
     return ("ipairs gives positions first, so %s is 1, 2, …; for k, %s in ipairs(t) do has the values"):format(name,
@@ -119,7 +122,7 @@ end
 local function unused_result(list, k)
     local before, receiver = list[k - 1], list[k]
     if receiver.kind ~= "name" or at(list, k + 1) ~= ":" then return nil end
-    local begins = not before or BEFORE[before.text] or before.kind == "name" or before.kind == "number"
+    local begins = before.kind == "none" or BEFORE[before.text] or before.kind == "name" or before.kind == "number"
         or before.kind == "string" or before.text:find "^[%)}%]]$"
             and (before.line < receiver.line or not closes_parameters(list, k - 1))
     if not begins then return nil end
@@ -129,7 +132,6 @@ local function unused_result(list, k)
         local arguments = list[place + 2]
         call = is_place and ("%s:at{…}:%s(…)"):format(receiver.word, method) or ("%s:%s(…)"):format(receiver.word,
             method)
-        if not arguments then return nil end
         place = tokens.OPENING[arguments.text] and behind_brackets(list, place + 2)
             or arguments.kind == "string" and place + 3
         if not place then return nil end
@@ -165,7 +167,8 @@ local ONE = { array = "%s:unpack() gives its elements", ["random.split"] = "%s:u
 local function begins_assignment(list, k)
     local before = list[k - 1]
     if list[k].kind ~= "name" or at(list, k + 1) ~= "," then return false end
-    return not before or BEFORE[before.text] or before.line < list[k].line and not before.text:find "^[,={%(%[]$"
+    if before.kind == "none" or BEFORE[before.text] then return true end
+    return before.line < list[k].line and not before.text:find "^[,={%(%[]$"
 end
 
 --- rows, columns = x.shape; local k1, k2 = np.random.split(key): one value for several variables.
@@ -252,7 +255,7 @@ end
 local function index_of_rows(list, k)
     local inside = list[k].kind == "string" and list[k].word:match "^%[%[([%s%d,%-]*,[%s%d,%-]*)%]%]$"
     local before = list[k - 1]
-    if not inside or not before or before.to + 1 ~= list[k].from then return nil end
+    if not inside or before.to + 1 ~= list[k].from then return nil end
     if before.kind ~= "name" and before.text ~= ")" and before.text ~= "]" or before.word == "print" then return nil end
     local name = before.kind == "name" and before.word or "x"
     return ('%s[[%s]] is %s"%s", an index for each axis; the rows %s are %s"[%s]"'):format(name, inside, name, inside,
@@ -316,7 +319,7 @@ local function visit_names(list, tell)
     local given, places = {}, {}
     for k, token in ipairs(list) do
         local name = token.kind == "name" and token.word
-        local is_dtype = name and core.dtype_codes[name] and list[k - 2] and list[k - 2].word == "dtype"
+        local is_dtype = name and core.dtype_codes[name] and list[k - 2].word == "dtype"
             and at(list, k - 1) == "="
         if is_dtype and not tokens.OPENING[at(list, k + 1)] or NAMES[name] and is_read(list, k) then
             places[name] = places[name] or token.line
@@ -369,7 +372,7 @@ end
 function unlikely.tell(text, file, kind_of)
     if #text > MOST or not may_be(text, kind_of) then return end
     tokens = tokens or require "neap.interp.tokens"
-    local list = tokens.read(text)
+    local list = setmetatable(tokens.read(text), ENDLESS)
     local function tell(line, what) core.warn_at(("%s:%d: warning"):format(file, line), what) end
     for k = 1, #list - 1 do
         if k % 1000 == 0 then core.check_interrupt() end

@@ -1,14 +1,15 @@
 --- texts_test.lua (not under tsan): hostile texts for what reads Lua code in order to tell of errors, complete or
--- colour it, or to see whether a command may go on. Texts are random words, changed files of this tree, bytes, long
--- runs of a few words, deep nesting, with line ends of two bytes; strings, comments and long brackets stay open in
--- many, drawn at random. Each tool ends, without an error, within seconds of the processor's time, where linear time is
--- some milliseconds; and both lexers, of Lua and of C, find the same tokens. The texts are read in a child, which is
--- killed if it stays in one of them.
+-- colour it, or to see whether a command may go on. Texts are random words, changed files of this tree and parts of
+-- them, bytes, long runs of a few words, deep nesting, with line ends of two bytes; strings, comments and long brackets
+-- stay open in many, drawn at random. Each tool ends, without an error, within seconds of the processor's time, where
+-- linear time is some milliseconds; and both lexers, of Lua and of C, find the same tokens. The texts are read in a
+-- child, which is killed if it stays in one of them.
 --
 -- A long run (tests/lib/seeds.lua) has texts of up to a megabyte, and tells each tool's slowest.
 --
 --     NEAP_FUZZ_TEXT      a file: only its text is read
 --     NEAP_FUZZ_KEEP      a path: the text that is being read stands there when the process dies
+local lexer = require "neap.core.lexer"
 local seeds = require "tests.lib.seeds"
 local process = require "tests.lib.process"
 
@@ -80,6 +81,15 @@ local function changed_file(size)
     return text
 end
 
+--- Some tokens of a file, none of them cut in two.
+local function part_of_file()
+    local text = process.read(pick(files))
+    local from = text:find("%f[%w%p]", random(#text)) or 1
+    local to = from - 1
+    for _ = 1, random(20) do to = to < #text and lexer.next(text, to + 1) or to end
+    return text:sub(from, to) .. pick { "", " -- None", " inf", "\nx = None" }
+end
+
 local function bytes(size)
     local list = {}
     for k = 1, math.min(size, 4000) do list[k] = string.char(random(256) - 1) end
@@ -116,7 +126,7 @@ local function some_text()
         return few() .. ALONE[runs]:rep(math.ceil(ALONE_SIZE / #ALONE[runs])) .. few(), true
     end
     local size = ({ 30, 300, 300, 3000, 30000, seeds.is_long and random(8) == 1 and 1000000 or 100000 })[random(6)]
-    local text = pick { words, words, changed_file, bytes, run, run, run, nest }(size)
+    local text = pick { words, words, changed_file, part_of_file, part_of_file, bytes, run, run, run, nest }(size)
     if random(5) == 1 then text = text:gsub("\r?\n", "\r\n") end
     if random(8) == 1 then text = text .. "\n" .. words(20) end
     return text
@@ -209,7 +219,6 @@ local STYLES = { space = "[ac]", comment = "[eg]", string = "[cg]", number = "d"
 
 --- What the lexer of Lua finds in a text is what that of C does.
 local function compare_lexers(text, system)
-    local lexer = require "neap.core.lexer"
     local styles, at = system.styles(text), 1
     while at <= #text and text:sub(1, 1) ~= "!" do
         local to, kind, closed = lexer.next(text, at)

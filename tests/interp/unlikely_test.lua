@@ -171,6 +171,41 @@ check.test("nothing is told of the library, the examples and the tests", functio
     check.equal(told, {})
 end)
 
+--- Calls visit(part) for each row of tokens in a text.
+local function visit_parts(text, visit)
+    local lexer = require "neap.core.lexer"
+    local ends, at = { 0 }, 1
+    while at <= #text do
+        ends[#ends + 1] = lexer.next(text, at)
+        at = ends[#ends] + 1
+    end
+    for from = 1, #ends - 1 do
+        for to = from + 1, #ends do visit(text:sub(ends[from] + 1, ends[to])) end
+    end
+end
+
+check.test("texts may begin and end with any token", function()
+    local unlikely, core = require "neap.interp.unlikely", require "neap.core"
+    local warn_at, told = core.warn_at, 0
+    core.warn_at = function() told = told + 1 end
+    local kinds = { function() return "list" end, function() return "text" end, false }
+    for _, phrase in ipairs(PHRASES) do
+        visit_parts(phrase[1], function(part)
+            for _, kind_of in ipairs(kinds) do
+                local ok, problem = pcall(unlikely.tell, part .. " -- None", "part", kind_of or nil) -- is always read
+                check.ok(ok, ("%q: %s"):format(part, problem))
+            end
+        end)
+    end
+    core.warn_at = warn_at
+    check.ok(told > #PHRASES, told)
+end)
+
+check.test("an assignment at the end of a command is no error", function()
+    local _, out, err = process.run_neap({ "-i", "--no-startup" }, "inf = np\n1\n")
+    check.equal({ out:find("attempt", 1, true), err }, { nil, "" })
+end)
+
 -- What begins as something that is looked for, many times over, with and without what has all of it read as tokens.
 local PIECES = {
     "do local a, b = 1, 2 end", "do local a, b = x end", "t = {} t[1] = 1", "w = 'a' t[1] = w", "if not x then end",
