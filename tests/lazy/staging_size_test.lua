@@ -191,6 +191,7 @@ local LONG = [[
     end
     local function live()
         np.wait_all()
+        jit.flush() -- compiled code of the library may hold a function of this script, which holds x
         for _ = 1, 3 do
             collectgarbage()
             np.ones(1):item() -- gives back what was collected
