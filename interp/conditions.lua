@@ -40,7 +40,12 @@ local function remedy(x, label)
         return ("compare its value, as in %s:item() > 0, or ask with ~= nil whether there is one"):format(name)
     end
     if tonumber(known.size) == 1 then return ("test its value, %s:item()"):format(name) end
-    return ("test %s:all():item() or :any():item(), or let np.where choose by element"):format(name)
+    local line = source.current() or ""
+    local is_test = line:find "%f[%w_]if%f[^%w_]" or line:find "%f[%w_]while%f[^%w_]"
+    local both, either = line:match "%f[%w_]and%f[^%w_]", line:match "%f[%w_]or%f[^%w_]"
+    local joined = not is_test and not (both and either) and (both or either) -- c and a or b chooses
+    local by_element = joined and ("np.logical_%s(x, y) is the %s of elements; "):format(joined, joined) or ""
+    return ("%stest %s:all():item() or :any():item(), or let np.where choose by element"):format(by_element, name)
 end
 
 --- What was noted of results of this name at the line of the user's code that called a watcher, which is on the stack

@@ -134,11 +134,16 @@ static int find_users_frames(lua_State *L, int from, int to, int step, int *leve
     return from;
 }
 
+/* Whether a function was called by Lua code whose source begins so. */
+static bool is_called_from(lua_State *L, int level, const char *source) {
+    lua_Debug caller;
+    return lua_getstack(L, level + 1, &caller) && lua_getinfo(L, "S", &caller) &&
+           strncmp(caller.source, source, strlen(source)) == 0;
+}
+
 /* Whether a frame is that of a whole chunk. One that the prompt has compiled is a function, which the prompt calls. */
 static bool is_chunk(lua_State *L, int level, const lua_Debug *frame) {
-    lua_Debug caller;
-    return strcmp(frame->what, "main") == 0 || (lua_getstack(L, level + 1, &caller) && lua_getinfo(L, "S", &caller) &&
-                                                strncmp(caller.source, "@neap/interp/", 13) == 0);
+    return strcmp(frame->what, "main") == 0 || is_called_from(L, level, "@neap/interp/");
 }
 
 static void format_frame(lua_State *L, int level, const lua_Debug *frame, char *line, size_t room) {
@@ -149,7 +154,7 @@ static void format_frame(lua_State *L, int level, const lua_Debug *frame, char *
         snprintf(place, sizeof place, "%s", frame->short_src);
     if (is_chunk(L, level, frame))
         snprintf(line, room, "%s: in main chunk", place);
-    else if (frame->name)
+    else if (frame->name && !is_called_from(L, level, "@neap/")) /* what the library calls it means nothing */
         snprintf(line, room, "%s: in function '%.80s'", place, frame->name);
     else
         snprintf(line, room, "%s: in function <%s:%d>", place, frame->short_src, frame->linedefined);

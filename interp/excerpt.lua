@@ -74,6 +74,14 @@ local function find_escape(line)
     end
 end
 
+--- A field or method of any value.
+local function find_member(line, _, name)
+    return only(line, "[%.:]%s*()" .. escape(name) .. "()%f[^%w_]")
+end
+
+--- What a loop is to walk through.
+local function find_walked(line) return only(line, "%f[%w_]in%s+()%S.-()%s+do%f[^%w_]") end
+
 local function find_end(line) return #line + 1, #line + 1 end
 
 -- What messages say, as patterns, and what they are about: f(line without strings, its number, capture). raw: the line
@@ -94,11 +102,19 @@ local RULES = {
     { "attempt to [%a ]+ field '(.-)'", function(line, _, name)
         return only(line, "%.%s*()" .. escape(name) .. "()%f[^%w_]")
     end },
+    { "attempt to index %a+ '(.-)' %(", function(line, _, name) return only(line, word(name) .. "%s*[%[%.:]") end },
+    { "attempt to call %a+ '(.-)' %(", function(line, _, name) return only(line, word(name) .. "%s*[%({\"']") end },
+    { "^attempt to call an? %a+ value; for ", find_walked },
+    { "^an array is no function and no iterator", find_walked },
     { "attempt to [%a ]+ '(.-)' %(", function(line, _, name) return only(line, word(name)) end },
     { "^bad argument #%d+ to '(.-)'", function(line, _, name) return only(line, word(name)) end },
-    { "has no field or method '(.-)'", function(line, _, name)
-        return only(line, "[%.:]%s*()" .. escape(name) .. "()%f[^%w_]")
+    { "has no field or method '(.-)'", find_member }, { "have no field or method '(.-)'", find_member },
+    { "^np[%w_%.]* has no '(.-)'", find_member }, { "^the field '(.-)' of an array", find_member },
+    { "^[%a_][%w_]*%.([%w_]+)%(…%) is not given", find_member },
+    { "^'([<>=~]+)' cannot ", function(line, _, operator)
+        return only(line, "%f[<>=~]()" .. operator .. "()%f[^<>=~]")
     end },
+    { "^arrays are immutable", function(line) return only(line, "()%b[]()") end },
     { "^([%w_]+):", function(line, _, name) return find_call(line, name) end }, -- the name of an op
     { "", function(line) return only(line, "%f[%w_]()error()%f[^%w_]") end },
 }

@@ -115,7 +115,7 @@ end
 
 --- x => x * 2, |x| x * 2, @(x) x * 2: a function of an expression, which ends where a bracket closes that it opened.
 local function function_hint(parameters, body)
-    body = trim(body):gsub("%*%*", "^")
+    body = trim(body):gsub("%*%*", "^"):gsub("%.([%*/%^])", "%1")
     local depth = 0
     for at, bracket in body:gmatch "()([%(%)%[%]{},])" do
         if bracket:find "[%(%[{]" then
@@ -129,6 +129,11 @@ local function function_hint(parameters, body)
     end
     if body == "" or body:find "^{" then return ("Lua writes function(%s) … end"):format(parameters) end
     return ("Lua writes function(%s) return %s end"):format(parameters, body)
+end
+
+--- p->x: a field, as C has it. x->x is a function of Julia's.
+local function field_hint(path, name)
+    return path ~= name and ("a dot leads to a field: %s.%s"):format(path, name) or nil
 end
 
 --- m(1, :), m(1:3): an index of MATLAB's.
@@ -202,6 +207,12 @@ local function call_hint(name, value)
     return ("a call has parentheses: %s(%s)"):format(name, value)
 end
 
+--- np.sin x among other code, which is no `np.pi y = 2`.
+local function inner_call_hint(name, value, behind)
+    if behind:find "^%s*[%(%[{%.:=,\"']" and not behind:find "^%s*==" then return nil end
+    return call_hint(name, value)
+end
+
 --- f 3, f x: the same of a variable that has a function.
 local function variable_call_hint(name, value)
     return type(value_of(name)) == "function" and call_hint(name, value) or nil
@@ -212,6 +223,12 @@ local function number_hint(number, method)
     local of_math = type(rawget(math, method)) == "function"
     if not of_math and not core.methods[method] then return nil end
     return ("a number has no methods: %s.%s(%s)"):format(of_math and "math" or "np", method, number)
+end
+
+--- function f(x) x * 2 end
+local function unreturned(value)
+    local is_value = value ~= "" and loadstring("return " .. value, "=neap/value") and not value:find "^%s*return"
+    return is_value and ("a function gives its value by return: return %s"):format(value) or nil
 end
 
 local NAME = "([%a_][%w_]*)"
@@ -246,6 +263,8 @@ return {
     { "'=' expected", "^%s*using%s+([%a_][%w_%.]*)", module_hint },
     { "'=' expected", "^%s*clear%s+([%a_][%w_]*)%s*;?%s*$", "%s = nil drops a variable" },
     { "'=' expected", "^%s*del%s+([%a_][%w_]*)%s*$", "%s = nil drops a variable" },
+    { "'=' expected", "^%s*del%s+([%a_][%w_%.]*)%s*%[%s*(.-)%s*%]%s*$",
+      "table.remove(%1, %2) takes an item out of a list, %1[%2] = nil drops a key", raw = true },
     { "'=' expected", "^%s*global%s", "a variable that is not local is global in Lua: leave the line out" },
     { "'=' expected", "^%s*nonlocal%s", "a function sees the variables around it: leave the line out" },
     { "'=' expected", "^%s*with%s+open%s*%(", "Lua writes local f = io.open(path) … f:close()" },
@@ -275,7 +294,10 @@ return {
     { "near ','", "^%s*print%s*[\"']", "print is a function: print(a, b)" },
     { "near 'f'", "%f[%w_]print%s+f%s*[\"']",
       'print("x is", x) shows values, and ("%%g"):format(n) puts them into a text', raw = true },
+    { "'=' expected near '", "[%w_%)]%s+(print)%s+([%a_][%w_%.]*)", call_hint },
     { "", "^%s*print%s+([%a_%d%-].-)%s*$", "print is a function: print(%s)", raw = true },
+    { "near '='", "^%s*([%a_][%w_%.]*)%s*:=%s*(.-)%s*;?%s*$", "Lua assigns with =: %1 = %2", raw = true },
+    { "near '='", "([%a_][%w_]*)%s*:=", "Lua assigns in a statement of its own: %1 = …" },
     { "near '='", "^%s*local%s+[%a_][%w_]*%s*=[^=,]*,%s*[%a_][%w_]*%s*=",
       "several are declared as in local a, b = 1, 2" },
     { "near '='", "^%s*return%s+([%a_][%w_]*)%s*=", "return gives a value: assign before it" },
@@ -305,9 +327,9 @@ return {
     -- Functions.
     { "near '='", "^%s*function%s+([%a_][%w_]*)%s*=%s*([%a_][%w_]*)%s*(%b())",
       "Lua writes function %2%3 … return %1 end" },
-    { "near '='", "%f[%w_]function%s*([%w_%.:]*)%s*%(.-([%a_][%w_]*)%s*=%s*([^,%)]+)",
+    { "near '='", "%f[%w_]function%s*([%w_%.:]*)%s*%([^%(%)]-([%a_][%w_]*)%s*=%s*([^,%)]+)",
       "a parameter has no value of its own: %2 = %2 or %3 in the first line", raw = true },
-    { "near ':'", "%f[%w_]function%s*([%w_%.:]*)%s*%(.-([%a_][%w_]*)%s*:%s*[%a_]",
+    { "near ':'", "%f[%w_]function%s*([%w_%.:]*)%s*%([^%(%)]-([%a_][%w_]*)%s*:%s*[%a_]",
       "Lua writes no types: function %1(%2)" },
     { "expected near '*'", "%f[%w_]function%s*([%w_%.:]*)%s*%([^%)]*%*%*",
       "a table has options: function %s(options)" },
@@ -315,7 +337,13 @@ return {
       "further arguments are ...: function %s(...) local args = {...}" },
     { "near '['", "%.%.%.%s*%[%s*(.-)%s*%]", "... is no table: (select(%1, ...)), or local args = {...}" },
     { "near '{'", "%f[%w_]function%s*[%w_%.:]*%s*%b()%s*{", "a body has no braces in Lua: function f(x) … end" },
-    { "near ':'", "^%s*function%s.*%)%s*:", "a body follows without a colon: function f(x) … end" },
+    { "near ':'", "%f[%w_]function%f[%W].*%)%s*:", "a body follows without a colon: function f(x) … end" },
+    { "near '='", "%f[%w_]function%s+([%a_][%w_%.:]*)%s*(%b())%s*=%s*([^=].-)%s*;?%s*$",
+      "Lua writes function %1%2 return %3 end", raw = true },
+    { "near '='", "^%s*local%s+([%a_][%w_]*)%s*(%b())%s*=%s*([^=].-)%s*;?%s*$",
+      "Lua writes local function %1%2 return %3 end", raw = true },
+    { "'=' expected", "^%s*fn%s+([%a_][%w_]*)%s*(%b())", "Lua writes function %1%2 … end" },
+    { "'=' expected", "^%s*func?%s+([%a_][%w_]*)%s*(%b())", "Lua writes function %1%2 … end" },
     { "near '='", "^%s*([%a_][%w_]*)%(([%w_%s,]*)%)%s*=%s*([^=].-)%s*;?%s*$",
       function(name, parameters, body)
           return ("Lua writes function %s(%s) return %s end"):format(name, parameters, body)
@@ -324,6 +352,11 @@ return {
     { "near '='", NAME .. "%s*=>%s*(.-)%s*$", function_hint, raw = true },
     { "near '>'", "([%a_][%w_%.]*)%->([%a_][%w_]*)%s*[%(%{]", "a dot leads to a field: %1.%2" },
     { "'=' expected near '-'", "^%s*([%a_][%w_%.]*)%->([%a_][%w_]*)", "a dot leads to a field: %1.%2" },
+    { "near '>'", "([%a_][%w_]*%.[%w_%.]*[%w_])%->([%a_][%w_]*)", field_hint },
+    { "near '>'", "([%a_][%w_]*)%->([%a_][%w_]*)%s*[%),%];]", field_hint },
+    { "near '>'", "^%s*([%a_][%w_]*)%->([%a_][%w_]*)%s*=[^=]", field_hint },
+    { "near '>'", "%f[%w_]function%s*([%w_%.:]*)%s*(%b())%s*%->", "Lua writes no types: function %1%2" },
+    { "near '-'", "%f[%w_]function%s*([%w_%.:]*)%s*(%b())%s*%->", "Lua writes no types: function %1%2" },
     { "near '>'", "%(([%w_%s,]*)%)%s*%->%s*(.-)%s*$", function_hint, raw = true },
     { "near '>'", NAME .. "%s*%->%s*(.-)%s*$", function_hint, raw = true },
     { "near '@'", "@%(([%w_%s,]*)%)%s*(.-)%s*$", function_hint, raw = true },
@@ -335,6 +368,8 @@ return {
     { "'do' expected", "^%s*for%s+([%a_][%w_%s,]-)%s+in%s+(.-)%s*:%s+[^%s]", loop_hint },
     { "'do' expected", "^%s*for%s+([%a_][%w_]*)%s+in%s+(%-?[%w_%.#]+)%s*:%s*([%w_%.#]+)",
       "Lua writes for %1 = %2, %3 do … end" },
+    { "near ':'", "^%s*for%s+([%a_][%w_]*)%s*=%s*([%w_%.#]+)%s*:%s*([%w_%.#]+)%f[^%w_%.#]",
+      "Lua writes for %s = %s, %s do … end" },
     { "near ':'", "^%s*for%s+([%a_][%w_]*)%s*=%s*([^:,]-)%s*:%s*([^:]-)%s*$", "Lua writes for %s = %s, %s do … end" },
     { "near 'to'", "^%s*for%s+([%a_][%w_]*)%s*=%s*(.-)%s+to%s+([%w_%.#]+)", "Lua writes for %s = %s, %s do … end" },
     { "", "%sfor%s+([%a_][%w_]*)%s+in%s+range%s*(%b())%s*:", range_hint },
@@ -381,10 +416,12 @@ return {
     { "", ":at(%b())%s*=", "arrays never change; a changed copy is x = x:at%s:set(v)" },
     { "", "([%a_][%w_%.]*)%s*%[%s*(.-)%s*%]%s*([%+%-%*/%%^])=%s*(.-)%s*;?$", part_hint },
     { "", "([%a_][%w_%.]*)%s*([%+%-%*/%%^])=%s*(.-)%s*;?$", function(x, operator, value)
+        value = value:gsub("%s+end%f[^%w_].*$", "") -- of the block around it
         return ("Lua has no '%s=': %s = %s %s %s"):format(operator, x, x, operator, value)
     end },
     { "", "([%a_][%w_%.]*)%s*%.%.=%s*(.-)%s*$", "Lua has no '..=': %1 = %1 .. %2", raw = true },
     { "", "([%a_][%w_%.]*)%s*%+%+", "Lua has no '++': %1 = %1 + 1" },
+    { "'=' expected near '<'", "^%s*([%a_][%w_%.]*)%s*<%-%s*(.-)%s*;?%s*$", "Lua assigns with =: %1 = %2", raw = true },
     { "near '='", "^%s*([%a_][%w_]*)%s*=%s*([%a_][%w_]*)%s*=%s*([^=].-)%s*;?%s*$",
       "one is assigned at a time: %2 = %3 %1 = %2",
       raw = true },
@@ -404,6 +441,7 @@ return {
     { "near '~'", "~", "np.logical_not(x) is the not of elements, np.bitwise_invert(x) that of bits" },
     { "near '<'", "<<", "bit.lshift(a, b) shifts numbers, np.bitwise_left_shift(x, y) elements" },
     { "near '>'", "<>", "Lua writes ~= for <>, and x:ne(y) for the elements of an array" },
+    { "near '>'", "^%s*>>>%s", "Python's prompt, >>>, is no code: leave it out" },
     { "near '>'", ">>", "bit.rshift(a, b) shifts numbers, np.bitwise_right_shift(x, y) elements" },
     { "near '@'", "@", "Lua has no '@': x:matmul(y)" },
     { "near '?'", "%?", "Lua writes c and a or b for c ? a : b, and np.where(c, a, b) for elements" },
@@ -422,6 +460,7 @@ return {
         if place_text(inside):find '^"' then return ('slices are text: %s"%s"'):format(name, inside) end
         return ("several indices go in braces: %s[{%s}]"):format(name, inside)
     end },
+    { "near '`'", "`", 'a text stands in quotes, "…", and ("%%g"):format(n) puts values into one', raw = true },
     { "near '\"", '"""', "a text of several lines is [[…]]", raw = true },
     { "near ':'", "([\"'][^\"']*[\"'])%s*:%s*%a", "a text stands in parentheses there: (%1)", raw = true },
     { "near ':'", "%f[%w_%.](%d+%.?%d*)%s*:%s*([%a_][%w_]*)%s*%(", number_hint },
@@ -450,8 +489,9 @@ return {
       raw = true },
     { "')' expected near '='", "([%a_][%w_%.:]*)%((.-)%f[%w_]([%a_][%w_]*%s*=[^=].-)%)", option_hint, raw = true },
     { "expected near '", "([%a_][%w_]*%.[%w_%.]*[%w_])%s+(%-?%d[%w%.]*)", call_hint },
-    { "unexpected symbol near '", "=%s*([%a_][%w_]*%.[%w_%.]*[%w_])%s+(%d[%w%.]*)%s*$", call_hint },
+    { "unexpected symbol near '", "=%s*([%a_][%w_]*%.[%w_%.]*[%w_])%s+(%d[%w%.]*)%f[^%w%.]", call_hint },
     { "'=' expected near '", "^%s*([%a_][%w_]*%.[%w_%.]*[%w_])%s+([%a_][%w_%.]*)%s*$", call_hint },
+    { "expected near '", "%f[%w_](np%.[%w_%.]*[%w_])%s+([%a_][%w_]*)(.*)$", inner_call_hint },
     { "'=' expected near '", "=%s*([%a_][%w_]*%.[%w_%.]*[%w_])%s+([%a_][%w_%.]*)%s*$", call_hint },
     { "'=' expected near '", "^%s*([%a_][%w_]*)%s+([%w_][%w_%.]*)%s*$", variable_call_hint },
     { "invalid escape sequence", "", "a backslash in a text is written \\\\" },
@@ -472,8 +512,8 @@ return {
     { "", "^%s*for%f[%W].*:%s*$", "Lua writes for k = 1, n do … end" },
     { "", "^%s*else%s*:", "Lua writes else without a colon" },
     -- Values that stand alone, and what is closed twice.
-    { "'=' expected near '", "%f[%w_]function%s*[%w_%.:]*%s*%b()%s*([^=]-)%s+end%f[^%w_]", function(value)
-        local is_value = loadstring("return " .. value, "=neap/value") and not value:find "^%s*return"
-        return is_value and ("a function gives its value by return: return %s"):format(value) or nil
-    end, raw = true },
+    { "'=' expected near '", "%f[%w_]function%s*[%w_%.:]*%s*%b()%s*([^=]-)%s+end%f[^%w_]", unreturned, raw = true },
+    { "unexpected symbol near '", "%f[%w_]function%s*[%w_%.:]*%s*%b()%s*([%d%(#\"'-][^=]-)%s+end%f[^%w_]", unreturned,
+      raw = true },
+    { "syntax error near '", "%f[%w_]function%s*[%w_%.:]*%s*%b()%s*([^=]-)%s+end%f[^%w_]", unreturned, raw = true },
 }

@@ -121,11 +121,16 @@ local function missing_field(message, line, level)
     end
 end
 
---- n:sqrt(), n.shape of a number.
+--- n:sqrt(), n.shape, n[0] of a number, s[1] = "a" of a text.
 local function indexed_number(message, line)
-    local name = message:match "attempt to index %a+ '([%w_]+)' %(a number value%)"
-    local member = name and line:match("%f[%w_]" .. name .. "%s*[%.:]%s*([%a_][%w_]*)")
-    if not member then return nil end
+    local name, what = message:match "attempt to index %a+ '([%w_]+)' %(a (%a+) value%)"
+    local is_item = name and line:find("%f[%w_]" .. name .. "%s*%[")
+    if what == "string" and is_item then
+        return ("texts never change: %s = %s:sub(1, k - 1) .. \"…\" .. %s:sub(k + 1)"):format(name, name, name)
+    end
+    if what ~= "number" then return nil end
+    local member = line:match("%f[%w_]" .. name .. "%s*[%.:]%s*([%a_][%w_]*)")
+    if not member then return is_item and "a number has no items" or nil end
     if type(rawget(math, member)) == "function" then return ("a number has no methods: math.%s(%s)"):format(member,
         name) end
     if core.methods[member] then return ("a number has no methods: np.%s(%s)"):format(member, name) end
@@ -206,6 +211,9 @@ local function called_value(message, line)
     end
     if kind == "field" or kind == "method" then return nil end
     local inside = line:match("%f[%w_]" .. name .. "%s*(%b())") or "(…)"
+    if inside:find "^%(%s*%)$" and what ~= "nil" then
+        return ("it is no function: %s, without parentheses, is its value"):format(name)
+    end
     local text = what == "table" and line:find("%f[%w_]" .. name .. "%s*[\"']")
     if text then return ("{unpack(%s, from, to)} is a part of a table, from 1"):format(name) end
     if what == "number" then return ("a product has a sign: %s * %s"):format(name, inside) end
@@ -305,6 +313,24 @@ local function text_operand(path, rest)
     return path == "add" and ".. joins texts: \"a\" .. x" or nil
 end
 
+--- np.max(a, b), x:max(y): the larger of two, where np.max is that of one array.
+local function larger(path, rest, line)
+    if path ~= "max" and path ~= "min" then return nil end
+    local is_pair = rest:find "^options must be a table .* got an array" or rest:find "axis .* for an array of 0 axes"
+    local surplus = rest:find "^takes %d arguments, got also"
+    if not is_pair and not surplus or not line:find("[%.:]" .. path .. "%s*%([^%(%)]*,") and surplus then return nil end
+    return ("np.%simum(x, y) is the %ser of two, math.%s(a, b) of numbers"):format(path,
+        path == "max" and "larg" or "small", path)
+end
+
+local OF_ARRAYS = { concatenate = true, stack = true, vstack = true, hstack = true, column_stack = true, dstack = true }
+
+--- np.hstack(x, y): functions of several arrays, which take one table of them.
+local function listed(path, rest)
+    if not OF_ARRAYS[path] or not rest:find "^takes %d arguments?, got also" then return nil end
+    return ("the arrays go into one table: np.%s{x, y}"):format(path)
+end
+
 --- np.nn.Sequential{…, np.nn.relu()}, model:init(0), ~/file
 local function other_slip(path, rest, line)
     if rest:find "got nothing %(nil%)" and line:find("np%." .. path:gsub("%.", "%%.") .. "%(%s*%)")
@@ -315,6 +341,9 @@ local function other_slip(path, rest, line)
         return "the parameters begin with a key: model:init(np.random.key(0))"
     end
     if rest:find "['%s]~/" and rest:find "No such file" then return '~ is the shell\'s: os.getenv "HOME" .. "/name"' end
+    if path == "split" and rest:find "^argument [12]" and line:find "%f[%w_]k[%w_]*[:%.]split%s*%(" then
+        return "keys are divided by np.random.split(key, n)"
+    end
     if path == "io.loadtxt" and rest:find 'expected a number.*got "[^"]*,' then
         return '{delimiter=",", skiprows=1} reads numbers between commas, np.io.read_csv(path) a table'
     end
@@ -327,7 +356,8 @@ function misuse.called(message)
     if not line then return nil end
     local _, instead = called_as_method(path, rest, line)
     if instead then return ("%snp.%s: %s"):format(place, path, instead) end
-    local hint = called_with_table(path, rest, line) or text_operand(path, rest) or other_slip(path, rest, line)
+    local hint = called_with_table(path, rest, line) or text_operand(path, rest) or larger(path, rest, line)
+        or listed(path, rest) or other_slip(path, rest, line)
     return hint and ("%s; %s"):format(message, hint) or nil
 end
 

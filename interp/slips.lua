@@ -54,6 +54,9 @@ local function called_field(message)
     if not name or not core.fields[name] then return nil end
     local line, level = source.current()
     if not line then return nil end
+    if line:find("[%)}%]]%s*[%.:]%s*" .. name .. "%s*[%({]") then -- np.arange(6):reshape(2, 3).shape()
+        return ("%s; '%s' is a field, no method: x.%s"):format(message, name, name)
+    end
     for receiver, given in line:gmatch("([%a_][%w_]*)%s*[%.:]%s*" .. name .. "%s*[%({]%s*(.?)") do
         if is_array(source.variable(receiver, level)) then
             local extents = name == "size" and given ~= ")"
@@ -96,8 +99,13 @@ end
 --- for v in t do: a table is no iterator.
 local function walked_table(message)
     local what = message:match "attempt to call an? (%a+) value"
-    if what ~= "table" and what ~= "userdata" then return nil end
+    if what ~= "table" and what ~= "userdata" and what ~= "string" then return nil end
     local line, level = source.current()
+    if what == "string" then
+        local text = line and line:match "for%s.-%sin%s+([%a_][%w_]*)%s+do%f[%W]"
+        return text and ('%s; for c in %s:gmatch "." do … end walks through the characters of a text'):format(message,
+            text)
+    end
     if what == "table" and line and line:find "for%s.-%sin%s*{.-}%s*do%f[%W]" then
         return message .. "; for k, v in ipairs{…} do … end walks through a list"
     end
@@ -115,7 +123,11 @@ end
 local LISTS = { append = "t[#t + 1] = v", push = "t[#t + 1] = v", add = "t[#t + 1] = v", pop = "table.remove(t)",
                 extend = "a loop with t[#t + 1] = v", length = "#t", len = "#t", size = "#t",
                 keys = "for k, v in pairs(t) do … end", values = "for k, v in pairs(t) do … end",
-                items = "for k, v in pairs(t) do … end", join = "table.concat(t, separator)" }
+                items = "for k, v in pairs(t) do … end", join = "table.concat(t, separator)",
+                map = "for k, v in ipairs(t) do t[k] = f(v) end", forEach = "for k, v in ipairs(t) do … end",
+                each = "for k, v in ipairs(t) do … end", slice = "{unpack(t, from, to)}", copy = "{unpack(t)}",
+                clone = "{unpack(t)}", get = "t[key]", has = "t[key] ~= nil", hasOwnProperty = "t[key] ~= nil",
+                reverse = "for k = #t, 1, -1 do … end", clear = "t = {}", filter = "a loop with if and t[#t + 1] = v" }
 
 -- What methods of PyTorch's models and optimizers are here.
 local TRAINING = { step = "params, state = opt:update(grads, state, params)", parameters = "params = model:init(key)",
@@ -142,12 +154,22 @@ local function list_for_array(message, line, name, level)
     return message .. "; a table is handed over as its numbers, each by itself; np.array{…} is an array"
 end
 
+--- t.sum(): a function of arrays, as a field of a list of numbers.
+local function is_function_of_list(message, name, line, level)
+    if not name or not core.methods[name] or not message:find("field '", 1, true) then return false end
+    local receiver = (line or ""):match("([%a_][%w_]*)%s*%.%s*" .. name .. "%f[^%w_]")
+    local value = receiver and source.variable(receiver, level + 1)
+    return type(value) == "table" and debug.getmetatable(value) == nil and type(value[1]) == "number"
+end
+
 --- t:append(4), t.insert(4): tables have no methods of their own; opt:step().
 local function called_nothing(message)
     local name = message:match "attempt to call %a+ '([%w_]+)' %(a [%w]+ value%)"
     local remedy = name and (LISTS[name] or rawget(table, name) and ("table.%s(t, …)"):format(name))
     remedy = remedy and "of a table it is " .. remedy or TRAINING[name] and "here it is " .. TRAINING[name]
     local line, level = source.current()
+    local is_list = is_function_of_list(message, name, line, level)
+    if is_list then return ("%s; of a table it is np.%s(np.array(t))"):format(message, name) end
     if not remedy then
         local found = list_for_array(message, line or "", name, level) -- no tail call, which would lose a level
         return found

@@ -7,6 +7,7 @@
 local core = require "neap.core"
 local own = require("neap.core.globals").own
 local aliases = require "neap.core.aliases"
+local hints = require "neap.core.hints"
 local suggest = require "neap.core.suggest"
 local source = require "neap.core.source"
 
@@ -65,7 +66,7 @@ local function of_library(name, line)
         if value == nil then break end
     end
     local there = value ~= nil and "np." .. path or aliases.of(path)
-    return there and "here it is " .. there or nil
+    return there and "here it is " .. hints.with_shape(there, path) or nil
 end
 
 --- "; did you mean …?" or another remedy for a name that is no variable, or nothing. Called for a line of the user's
@@ -82,6 +83,8 @@ function strict.hint(name)
         if name == "r" then return "; [[…]] is a text in which \\ is no escape" end
         return "; a text has bytes: leave the letter out"
     end
+    local assigned = line:match("^%s*" .. name .. "%s*<%-%s+(.-)%s*;?%s*$") -- x <- 3 of R
+    if assigned then return ("; Lua assigns with =: %s = %s"):format(name, assigned) end
     there = of_library(name, line) or there
     if there then return "; " .. there end
     local own_name = require("neap.interp.misuse").own_name(tostring(name))

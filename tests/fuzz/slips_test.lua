@@ -166,6 +166,12 @@ local KINDS = {
     { "=>", of_pattern("function%((%w+)%) return ([^,]-) end", "%1 => %2"), frequent = true },
     { "a body in braces", of_pattern("function%((%w+)%) (.-) end", "function(%1) { %2 }"), frequent = true },
     { "// for --", of_pattern("$", " // a note"), frequent = true },
+    { ":= for =", of_pattern("^local (%w+) =", "%1 :="), frequent = true },
+    { "<- for =", of_pattern("^local (%w+) =", "%1 <-"), frequent = true },
+    { "-> for .", of_pattern("(%f[%w]%w+%.%w+)%.(%w+)", "%1->%2"), frequent = true },
+    { "a call without parentheses", of_pattern("= (np%.%w+)%((%d+)%)", "= %1 %2"), frequent = true },
+    { "a function by =", of_pattern("^local function (%w+)(%b()) return (.-) end", "function %1%2 = %3"),
+      frequent = true },
     { "an option without braces", of_pattern("{(%w+=[%w\"]+)}", "%1"), frequent = true },
 }
 

@@ -40,6 +40,11 @@ end
 model(np.ones(3))]], expected)
 end)
 
+check.test("a function that the library calls has no name of the library's", function()
+    local err = told "local g = {}\nlocal function shift(v)\n    return v - g\nend\nnp.tree.map(shift, {w = 1})"
+    check.ok(err:find("\n  at S:3: in function <S:2>\n  called at S:5: in main chunk\n", 1, true), err)
+end)
+
 check.test("what is marked", function()
     local cases = {
         { "local x = np.sum(np.ones(3), 1)", "          ^^^^^^" },
@@ -50,6 +55,14 @@ check.test("what is marked", function()
         { "error('no')", "^^^^^" },
         { "error('no', 0)", "^^^^^" },
         { "\tstring.rep()", "\t       ^^^" },
+        { "local x = np.random.rand(3, 4)", "                    ^^^^" },
+        { "local x = np.ones(3) x.data = 3", "                       ^^^^" },
+        { "local x = np.ones(3) print(x > 2)", "                             ^" },
+        { "local x = np.ones(3) x[0] = 1", "                      ^^^" },
+        { "local s = 'abc' s[1] = 'j'", "                ^" },
+        { "local f = 3 f()", "            ^" },
+        { "local s = 'abc' for c in s do end", "                         ^" },
+        { "for x in np.arange(3) do end", "         ^^^^^^^^^^^^" },
     }
     for _, case in ipairs(cases) do
         local rows = marked(case[1])

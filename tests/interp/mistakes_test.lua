@@ -32,6 +32,66 @@ local MISTAKES = {
     { "np->ones(3)", "'=' expected near '-'; a dot leads to a field: np.ones",
       prompt = "unexpected symbol near '>'; a dot leads to a field: np.ones" },
     { "y = np.ones 3", "unexpected symbol near '3'; a call has parentheses: np.ones(3)" },
+    { "y = np.zeros 3 + 1", "unexpected symbol near '3'; a call has parentheses: np.zeros(3)" },
+    { "y.z->w = 3", "'=' expected near '-'; a dot leads to a field: y.z.w",
+      prompt = "unexpected symbol near '>'; a dot leads to a field: y.z.w" },
+    { "t = {1, 2} print(t.sum())", "attempt to call field 'sum' (a nil value); of a table it is np.sum(np.array(t))" },
+    { "print(count->w)", "unexpected symbol near '>'; a dot leads to a field: count.w" },
+    { "g = x->x^2", "unexpected symbol near '>'; Lua writes function(x) return x^2 end" },
+    { "np.max(count, 4)", "np.max: axis 4 is out of range for an array of 0 axes; np.maximum(x, y) is the larger of "
+      .. "two, math.max(a, b) of numbers" },
+    { "x:min(y)", "np.min: options must be a table such as {axis=…}, got an array of shape (3,); np.minimum(x, y) is "
+      .. "the smaller of two, math.min(a, b) of numbers" },
+    { "y = np.random.rand(3, 4)", "np.random has no 'rand'; here it is np.random.uniform(key, {3, 4})" },
+    { "y = np.arange(6):reshape(2, 3).shape()", "attempt to call field 'shape' (a table value); 'shape' is a field, no "
+      .. "method: x.shape" },
+    { "for i=1:10 print(i) end", "',' expected near ':'; Lua writes for i = 1, 10 do … end" },
+    { "g = @(v) v.^2 + 2.*v", "unexpected symbol near '@'; Lua writes function(v) return v^2 + 2*v end" },
+    { "function g(v) = v^2", "unexpected symbol near '='; Lua writes function g(v) return v^2 end" },
+    { "local g(v) = v * 2", "syntax error near '='; Lua writes local function g(v) return v * 2 end" },
+    { "fn g(v) { v }", "'=' expected near 'g'; Lua writes function g(v) … end" },
+    { "func g(v) { v }", "'=' expected near 'g'; Lua writes function g(v) … end" },
+    { "count := 3", "'<name>' expected near '='; Lua assigns with =: count = 3" },
+    { "if (k := 3) > 2 then end", "'<name>' expected near '='; Lua assigns in a statement of its own: k = …" },
+    { "new <- 3", "'=' expected near '<'; Lua assigns with =: new = 3",
+      prompt = "the variable 'new' has no value; Lua assigns with =: new = 3" },
+    { "g = function(v) return (v * 2):sum(axis=-1) end",
+      "')' expected near '='; options go in braces: …:sum{axis=-1}" },
+    { "g = function(v) return v:T:sum() end",
+      "function arguments expected near ':'; a field stands behind a dot: v.T" },
+    { "g = function(v) return np.sin v + v end", "'end' expected near 'v'; a call has parentheses: np.sin(v)" },
+    { "print(np.sin x)", "')' expected near 'x'; a call has parentheses: np.sin(x)" },
+    { "for k = 1, 2 do print k end", "'=' expected near 'k'; a call has parentheses: print(k)" },
+    { "g = function(v, h) (v + h) / (2 * h) end",
+      "syntax error near '/'; a function gives its value by return: return (v + h) / (2 * h)" },
+    { "print(m.T():sum())", "an array is no function; a field that is one, as x.T, is read without parentheses" },
+    { "np.hstack(x, y)", "np.hstack: takes 1 argument, got also an array of shape (3,); the arrays go into one table: "
+      .. "np.hstack{x, y}" },
+    { "y = x:ge(1) and x:lt(3)", "x:ge(…) is an array, which as a condition (if, while, until, and, or, not) is always "
+      .. "true in Lua, whatever it holds; np.logical_and(x, y) is the and of elements; test x:ge(…):all():item() or "
+      .. ":any():item(), or let np.where choose by element" },
+    { "g = function(v) 1 / (1 + v) end",
+      "unexpected symbol near '1'; a function gives its value by return: return 1 / (1 + v)" },
+    { "for k = 1, 2 do count += k * 2 end print(count)",
+      "'=' expected near '+'; Lua has no '+=': count = count + k * 2" },
+    { ">>> count = 3", "unexpected symbol near '>'; Python's prompt, >>>, is no code: leave it out" },
+    { "print(`hello`)", "unexpected symbol near '`'; a text stands in quotes, \"…\", and (\"%g\"):format(n) puts "
+      .. "values into one" },
+    { "del t[1]", "'=' expected near 't'; table.remove(t, 1) takes an item out of a list, t[1] = nil drops a key" },
+    { "t = {1, 2} t.map(print)", "attempt to call field 'map' (a nil value); of a table it is "
+      .. "for k, v in ipairs(t) do t[k] = f(v) end" },
+    { "x.plot()", "arrays have no field or method 'plot'; here it is np.plot.line(x)" },
+    { "s = 'abc' for c in s do print(c) end", "attempt to call a string value; for c in s:gmatch \".\" do … end walks "
+      .. "through the characters of a text" },
+    { "s = 'abc' s[1] = 'j'", "attempt to index global 's' (a string value); texts never change: "
+      .. "s = s:sub(1, k - 1) .. \"…\" .. s:sub(k + 1)" },
+    { "print(count[0])", "attempt to index global 'count' (a number value); a number has no items" },
+    { "count()", "attempt to call global 'count' (a number value); it is no function: count, without parentheses, is "
+      .. "its value" },
+    { "g = function(v): return v", "unexpected symbol near ':'; a body follows without a colon: function f(x) … end" },
+    { "function g(v) -> number return v end", "unexpected symbol near '-'; Lua writes no types: function g(v)" },
+    { "k = np.random.key(0) k:split()", "np.split: argument 2 (sections) must be an integer or a table of indices, got "
+      .. "nothing (nil); keys are divided by np.random.split(key, n)" },
     { "f x", "'=' expected near 'x'", prompt = "'=' expected near 'x'; a call has parentheses: f(x)" },
     { "m:matmul(m)", "np.matmul: shapes (2, 3) and (2, 3) do not fit: 3 columns meet 2 rows" },
     { "print(x.sum())",
@@ -159,7 +219,8 @@ local MISTAKES = {
     { "repeat local k = 1 until x:eq(0)",
       "x:eq(…)" .. TRUE .. "test x:eq(…):all():item() or :any():item(), or let np.where choose by element" },
     { "print(x:lt(0) or x:gt(1))",
-      "x:lt(…)" .. TRUE .. "test x:lt(…):all():item() or :any():item(), or let np.where choose by element" },
+      "x:lt(…)" .. TRUE .. "np.logical_or(x, y) is the or of elements; test x:lt(…):all():item() or :any():item(), or "
+      .. "let np.where choose by element" },
     { [[if mask[1] then print "masked" end]], "the element x[k]" .. TRUE .. "test its value, x:item()" },
     { "np.jit(function(v) if v:sum():gt(0) then return v end return -v end)(x)",
       "x:gt(…)" .. TRUE .. "while tracing its value is not known: np.cond or np.where decide" },

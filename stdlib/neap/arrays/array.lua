@@ -299,10 +299,11 @@ end
 local WALK = "for k = 0, #x - 1 do local v = x[k] … end walks along axis 0, and x:totable() gives Lua's tables"
 
 -- x"1:3, ::-1"
-function meta.__call(x, key)
+function meta.__call(x, key, ...)
     if type(key) == "string" then return core.index(x, key) end
-    if key == nil then fail("an array is no function and no iterator: %s", WALK) end
-    if is_array(key) or type(key) == "userdata" then
+    local is_loop = key == nil and select("#", ...) > 0 -- for calls with two
+    if is_loop then fail("an array is no function and no iterator: %s", WALK) end
+    if key == nil or is_array(key) or type(key) == "userdata" then
         fail("an array is no function; a field that is one, as x.T, is read without parentheses")
     end
     fail("an array is called only with an index in text form, x\"1:3\"; got %s%s", core.describe(key),

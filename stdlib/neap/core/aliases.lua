@@ -127,6 +127,19 @@ aliases.methods = {
         .. "for k = 0, #x - 1 do local v = x[k] … end", zero_ = "np.zeros_like(x)", fill_ = "np.full(shape, v)",
     normal_ = "np.random.normal(key, {3})", uniform_ = "np.random.uniform(key, {3})",
     itemset = "x:at{…}:set(v)", print = "print(x)", type = "x.dtype", dims = "x.shape", length = "#x",
+    plot = "np.plot.line(x)", head = 'x"0:5"', tail = 'x"-5:"', first = "x[0]", last = "x[-1]", iloc = "x[k]",
+    push = "np.append(x, v)", concat = "np.concatenate{x, y}", extend = "np.concatenate{x, y}",
+    join = "np.concatenate{x, y}", remove = "np.delete_at(x, k)", reverse = "np.flip(x)", filter = "x[mask]",
+    value_counts = "np.unique(x, {return_counts=true})", index = "np.nonzero(x:eq(v))",
+    apply = "f(x), or np.vmap(f)(x) row by row", forEach = "a loop: for k = 0, #x - 1 do local v = x[k] … end",
+    reduce = "x:sum(), x:prod(), x:max() and their kin", values = "x itself", data = "x itself", A = "x itself",
+    sub_ = "x = x - y", mul_ = "x = x * y", div_ = "x = x / y", toList = "x:totable()", to_list = "x:totable()",
+    float32 = 'x:astype("f32")', float64 = 'x:astype("f64")', int32 = 'x:astype("i32")', uint8 = 'x:astype("u8")',
+    gpu = "np.device_put(x, device)", nelement = "x.size", I = "np.linalg.inv(x)", H = "np.conj(x.T)",
+    eig = "np.linalg.eig(x)", strides = "nothing: layouts do not show", flags = "nothing: layouts do not show",
+    describe = "x:mean(), x:std(), x:min() and x:max()", shuffle = "np.random.permutation(key, x)",
+    sample = "np.random.permutation(key, x)", dump = "np.io.save(path, x)",
+    zip = "a loop: for k = 0, #x - 1 do … x[k], y[k] … end",
 }
 
 local NUMBERS = "numbers need no type here; the dtype of an array is a text such as \"f32\""

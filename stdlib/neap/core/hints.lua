@@ -121,11 +121,18 @@ end
 
 -- ---- Names ----------------------------------------------------------------------------------------------------------
 
+--- What stands in the place of rand(3, 4), whose arguments are a shape, with the shape of the user's line.
+function hints.with_shape(there, name)
+    if name ~= "rand" and name ~= "randn" then return there end
+    local shape = (source.current() or ""):match("%f[%w_]" .. name .. "%s*%(%s*([%w_][%w_%s,]-)%s*%)")
+    return shape and there:gsub("{3}", "{" .. shape .. "}") or there
+end
+
 --- "np has no 'reshap'; …" for a name that a table of the library's does not have. `path` is "np" or "np.random".
 function hints.name(path, name, holders)
     local below = path == "np" and "" or path:sub(4) .. "."
     local there = aliases.functions[below .. name] or aliases.of(below .. name) or aliases.functions[name]
-    if there then return ("%s has no '%s'; here it is %s"):format(path, name, there) end
+    if there then return ("%s has no '%s'; here it is %s"):format(path, name, hints.with_shape(there, name)) end
     local why = aliases.why(below .. name)
     if why then return ("%s has no '%s': %s"):format(path, name, why) end
     if path == "np" and core.dtype_codes[name] then
