@@ -37,6 +37,10 @@ end)
 check.test("the first difference, in this order: kind, keys, shape, dtype, elements", function()
     cases {
         { "nil, 3", "not yet: the answer is nil" },
+        { "(function() end)(), 3", "not yet: the answer is nil" },
+        { "print(), 3", "not yet: the answer is nil: print(…) returned nothing" },
+        { "('a text'):rep(9), 3",
+          'not yet: the answer is a string, "a texta texta texta texta texta texta te" …, expected the number 3' },
         { "nil, 3, {name = 'x'}", "not yet: x is nil" },
         { "print, 3", "not yet: the answer is a function, expected the number 3" },
         { "true, 1", "not yet: the answer is a boolean, expected the number 1" },

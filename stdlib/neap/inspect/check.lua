@@ -5,6 +5,7 @@
 local core = require "neap.core"
 local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
+local source = require "neap.core.source"
 local trees = require "neap.core.trees"
 
 local np = core.np
@@ -12,6 +13,7 @@ local is_array, describe, shape_text = core.is_array, core.describe, core.shape_
 local ipairs, math, pcall, tostring, type = ipairs, math, pcall, tostring, type
 
 local NAME = "check"
+local LONGEST_TEXT = 40 -- bytes of a string that is told
 local RTOL, RTOL_OF_HALVES, ATOL = 1e-5, 1e-2, 1e-8
 
 -- ---- Kinds of values ------------------------------------------------------------------------------------------------
@@ -51,6 +53,10 @@ end
 
 --- What an answer is that is no array: of a table, what of it makes it none.
 local function described(answer)
+    if type(answer) == "string" and (#answer > LONGEST_TEXT or answer:find "\n") then
+        local start = answer:match "^[^\n]*":sub(1, LONGEST_TEXT):gsub("[\192-\255][\128-\191]*$", "")
+        return ("a string, %q …"):format(start)
+    end
     if type(answer) ~= "table" or getmetatable(answer) ~= nil then return describe(answer) end
     local key = next(answer)
     if type(key) == "string" then return "a table with names, such as " .. key end
@@ -154,10 +160,17 @@ local function tree_difference(path, place, answer, expected, how, depth)
     end
 end
 
+--- ": ring(…) returned nothing" where the user's line hands over what a function of that name gave; or nothing.
+local function of_call()
+    local line = source.current() or ""
+    local name = line:match "np%.check%s*%(%s*([%a_][%w_%.:]*)%s*%("
+    return name and (": %s(…) returned nothing"):format(name) or ""
+end
+
 --- What differs between an answer and what is expected at a path; nil: nothing.
 function difference(path, answer, expected, how, depth)
     local place = path == "" and "the answer" or path
-    if answer == nil then return place .. " is nil" end
+    if answer == nil then return place .. " is nil" .. (depth == 0 and of_call() or "") end
     check_known(1, "answer", answer)
     check_known(2, "expected", expected)
     if type(expected) == "string" then
