@@ -98,6 +98,7 @@ local function goes_on(text, problem)
     if problem:find("unfinished string", 1, true) then return text:find "[^\\]\\$" ~= nil end
     if problem:find("'<name>' expected", 1, true) then return not text:find "[%.:]%s*$" end
     return not problem:find("function arguments expected", 1, true) and not problem:find("'=' expected", 1, true)
+        and not problem:find("syntax error", 1, true) -- (2) behind a block
 end
 
 --- Whether a text that has not run yet may go on.

@@ -109,7 +109,8 @@ function tokens.locals(text)
 end
 
 --- Cuts a text into the pieces that could be commands of their own: at semicolons, and where a statement or an
--- expression begins a line or stands behind an `end`. Returns a list of { text, from = its first byte, line = how many
+-- expression begins a line or stands behind an `end`: a bracket behind that of a statement, which nothing can call.
+-- Returns a list of { text, from = its first byte, line = how many
 -- lines stand before it }.
 function tokens.split(text)
     local list, pieces, first = read(text), {}, 1
@@ -120,15 +121,20 @@ function tokens.split(text)
         end
         first = last + 1
     end
+    local is_value -- whether what was opened last at depth 0 is a function without a name
     walk(list, function(k, depth)
         local token, before = list[k], list[k - 1]
-        if depth ~= 0 or k == 1 then return end
+        if depth ~= 0 then return end
+        local follows_block = k > 1 and before.text == "end" and not is_value
+        if OPENS[token.text] then is_value = token.text == "function" and list[k + 1].kind ~= "name" end
+        if k == 1 then return end
         if token.kind == "end" then
             cut(k - 1)
         elseif token.text == ";" then
             cut(k)
         elseif (token.line > before.line and ends_value(before) or before.text == "end")
-            and (begins_statement(token) or token.kind == "number" or BEGINS_VALUE[token.text]) then
+            and (begins_statement(token) or token.kind == "number" or BEGINS_VALUE[token.text]
+                 or token.text == "(" and follows_block) then
             cut(k - 1)
         end
     end)
