@@ -3,7 +3,8 @@
 --
 -- The text may have several lines. A *place* says what can stand at the cursor: { from = where the text that is
 -- replaced begins, word = that text up to the cursor, each = calls a function with each name that is possible, insert =
--- what is put there for a name (nil: the name), note = a text about a name (nil: none) }. Nothing that is typed is run;
+-- what is put there for a name, which may be the only one, or one that a front end lets the user choose (nil: the
+-- name), note = a text about a name (nil: none) }. Nothing that is typed is run;
 -- what is known of expressions is infer.lua's.
 local core = require "neap.core"
 local commands = require "neap.interp.commands"
@@ -69,7 +70,38 @@ end
 
 -- ---- Places ---------------------------------------------------------------------------------------------------------
 
-local function members_place(text, k, separator)
+-- What Lua has for lists, by the name that a method would have: the call, and what it does.
+local OF_LISTS = { insert = { "table.insert(%s, ", "adds a value at the end, or at a place" },
+                   remove = { "table.remove(%s", "takes the last item out, or that of a place" },
+                   sort = { "table.sort(%s", "puts the items in order" },
+                   concat = { "table.concat(%s, ", "joins texts" } }
+
+--- Behind t: of a plain table without functions, which has no methods: the functions of Lua's library. `start`: where
+-- the name of the table begins.
+local function list_place(name, start, word)
+    return {
+        from = start, word = name .. ":" .. word,
+        each = function(offer)
+            for method in pairs(OF_LISTS) do offer(name .. ":" .. method, true) end
+        end,
+        insert = function(offered, is_only, is_chosen)
+            return (is_only or is_chosen) and OF_LISTS[offered:match ":(.*)$"][1]:format(name) or offered
+        end,
+        note = function(offered)
+            local row = OF_LISTS[offered:match ":(.*)$"]
+            return ("%s…): %s"):format(row[1]:format(name), row[2])
+        end,
+    }
+end
+
+local function has_function(value)
+    for _, item in next, value do
+        if type(item) == "function" then return true end
+    end
+    return false
+end
+
+local function members_place(text, k, separator, word)
     local found = text:finding(k)
     if not found then return nil end
     local place = {}
@@ -96,6 +128,11 @@ local function members_place(text, k, separator)
         return place
     end
     if type(value) == "string" and separator == "." then return nil end
+    local is_plain = separator == ":" and type(value) == "table" and debug.getmetatable(value) == nil
+    local is_variable = text.list[k].kind == "name" and not (k > 1 and text.list[k - 1].text:find "^[%.:]$")
+    if is_plain and is_variable and not has_function(value) then
+        return list_place(path, text.list[k].from, word)
+    end
     local function get(name)
         for _, holder in ipairs(infer.holders(value)) do
             if rawget(holder, name) ~= nil then return rawget(holder, name) end
@@ -280,12 +317,13 @@ local function code_place(code, behind, session)
     if open == "string" then
         place = string_place(text, k, last.word:match "^[\"']" or "", word, behind)
     elseif (mark == "." or mark == ":") and list[k].to == from - 1 then
-        place = k > 1 and members_place(text, k - 1, mark)
+        place = k > 1 and members_place(text, k - 1, mark, word)
     else
         place = options_place(text, k, session) or names_place(text, session)
     end
     if not place then return nil end
-    place.from, place.word = place.from and from + place.from - 1 or from, place.word or word
+    if open == "string" then place.from = place.from and from + place.from - 1 end -- files.lua counts from the quote
+    place.from, place.word = place.from or from, place.word or word
     return place
 end
 
@@ -446,7 +484,7 @@ function complete.matches(text, point)
     if not place then return point + 1, {} end
     local names, texts = names_of(place, false), {}
     if #names == 0 then names = names_of(place, true) end
-    for k, name in ipairs(names) do texts[k] = place.insert and place.insert(name, #names == 1) or name end
+    for k, name in ipairs(names) do texts[k] = place.insert and place.insert(name, #names == 1, true) or name end
     return place.from, texts
 end
 

@@ -55,6 +55,18 @@ check.test("fields behind a dot, methods behind a colon", function()
     end
 end)
 
+check.test("behind the colon of a plain list what Lua has for lists", function()
+    rawset(_G, "list", { 3, 1, name = "x" })
+    becomes("list:", "list:concat", "list:insert", "list:remove", "list:sort")
+    becomes("list:so", "table.sort(list")
+    becomes("print(list:ins", "print(table.insert(list, ")
+    becomes "list:name"
+    becomes "tab.other:"
+    local from, texts = complete.matches("x = list:", 9)
+    check.equal({ from, texts }, { 5, { "table.concat(list, ", "table.insert(list, ", "table.remove(list",
+                                        "table.sort(list" } })
+end)
+
 check.test("of a table its columns and methods, of a column those of its kind", function()
     local days = np.to_datetime { "2020-01-01", "2020-01-02" }
     local rows = np.table { name = { "a", "b" }, born = np.arange(2), day = days }
