@@ -156,11 +156,15 @@ local function note(message)
     if found[1] then frames.failed = found end
 end
 
+--- What a debugger does at an error that nobody catches, while its functions are on the stack: f(message); nil: none.
+frames.stop = nil
+
 --- From now on errors are noted; before that, at each of them, also one of Ctrl-C, `ended` is called.
 function frames.watch(ended)
     system.watch_errors(function(message)
         ended()
         note(message)
+        if frames.stop then frames.stop(message) end
     end)
 end
 

@@ -9,6 +9,7 @@
 local ffi = require "ffi"
 local bit = require "bit"
 local channels = require "neap.interp.channels"
+local core = require "neap.core"
 local frames = require "neap.interp.frames"
 local json = require "neap.files.json"
 local messages = require "neap.interp.kernel_messages"
@@ -22,6 +23,7 @@ ffi.cdef "int getpid(void);"
 local debugger = {}
 
 local THREAD, SUFFIX = 1, ".lua"
+local UNCAUGHT = "uncaught" -- the filter of exceptions
 local SEED = 0xc70f6907 -- of the hash, as other kernels have it
 local PREFIX = ("/tmp/neap_%d/"):format(tonumber(ffi.C.getpid()))
 
@@ -30,6 +32,7 @@ local stopped -- what is stopped: { frames, depth, ended = whether it goes on };
 local dumped = {} -- texts of cells, by their files
 local points = {} -- breakpoints as they were answered, by file
 local sequence = 0 -- of what was sent
+local stops_at_errors = false
 
 --- Refuses a request, with the message of its reply.
 local function refuse(text, ...)
@@ -124,7 +127,10 @@ end
 
 function commands.initialize()
     stops.attach()
-    return { supportsConfigurationDoneRequest = true, exceptionBreakpointFilters = {} }
+    return { supportsConfigurationDoneRequest = true, supportsEvaluateForHovers = true,
+             exceptionBreakpointFilters = {
+                 { filter = UNCAUGHT, label = "Errors", default = false,
+                   description = "stop where an error is raised that no pcall catches" } } }
 end
 
 function commands.attach()
@@ -132,13 +138,21 @@ function commands.attach()
 end
 
 function commands.configurationDone() end
-function commands.setExceptionBreakpoints() return { breakpoints = {} } end
+
+--- Of the filters, of which there is one, the client names those that are on.
+function commands.setExceptionBreakpoints(arguments)
+    local filters = type(arguments.filters) == "table" and arguments.filters or {}
+    stops_at_errors = false
+    for _, filter in ipairs(filters) do stops_at_errors = stops_at_errors or filter == UNCAUGHT end
+    return { breakpoints = {} }
+end
+
 function commands.modules() return { modules = {}, totalModules = 0 } end
 function commands.threads() return { threads = { { id = THREAD, name = "cells" } } } end
 
 function commands.disconnect()
     stops.detach()
-    points = {}
+    points, stops_at_errors = {}, false
     if stopped then stopped.ended = true end
 end
 
@@ -254,6 +268,43 @@ function commands.richInspectVariables(arguments)
     return { data = data, metadata = metadata or json.object }
 end
 
+--- The value of a name with fields and items behind it, rows[1].weight, without a call of anything of the user's.
+local function value_of(path, frame)
+    local name, rest = path:match "^%s*([%a_][%w_]*)%s*(.-)%s*$"
+    if not name then return nil, false end
+    local value = frames.variables(frame)[name]
+    if value == nil then value = repl.variables()[name] end
+    while rest ~= "" do
+        local field, behind = rest:match "^%.%s*([%a_][%w_]*)%s*(.*)$"
+        if not field then
+            local key
+            key, behind = rest:match "^%[%s*(.-)%s*%]%s*(.*)$"
+            field = key and (tonumber(key) or key:match "^\"([^\"\\]*)\"$" or key:match "^'([^'\\]*)'$")
+            if not field then return nil, false end
+        end
+        if type(value) == "table" then
+            value = rawget(value, field)
+        elseif core.is_array(value) and core.fields[field] then
+            value = value[field]
+        else
+            value = nil
+        end
+        rest = behind
+    end
+    return value, true
+end
+
+--- What is wanted to be known of a stopped cell: nothing runs there, since nothing could end it.
+function commands.evaluate(arguments)
+    local stop, path = the_stop(), arguments.expression
+    if type(path) ~= "string" then refuse "expression must be a text" end
+    local value, is_path = value_of(path, stop.frames[arguments.frameId] or stop.frames[1])
+    if not is_path then
+        refuse "a stopped cell tells names, fields and items, as rows[1].weight, and runs nothing"
+    end
+    return variables.evaluated(value)
+end
+
 for _, name in ipairs { "debugInfo", "initialize", "inspectVariables", "variables", "richInspectVariables", "modules",
                         "disconnect" } do
     always[name] = true
@@ -279,7 +330,7 @@ local function answer(_, content)
 end
 
 --- Waits while a cell is stopped.
-local function wait(reason, depth)
+local function wait(reason, depth, message)
     channels.flush()
     variables.forget()
     stopped = { frames = frames.here(), ended = false }
@@ -287,13 +338,21 @@ local function wait(reason, depth)
         stopped = nil
         return
     end
-    tell("stopped", { reason = reason, threadId = THREAD, allThreadsStopped = true })
+    tell("stopped", { reason = reason, threadId = THREAD, allThreadsStopped = true, text = message,
+                      description = message and "Error: " .. message or nil })
     attend(function() return stopped.ended end)
     local kind = stopped.ended and stopped.kind
     stopped = nil
     variables.forget()
     tell("continued", { threadId = THREAD, allThreadsContinued = true })
-    if kind and stops.is_attached() then stops.step(kind, depth) end
+    if kind and depth and stops.is_attached() then stops.step(kind, depth) end
+end
+
+--- Stops where an error was raised, if that is wanted; behind it the cell ends.
+local function stop_at_error(message)
+    if stops_at_errors and not stopped and stops.sees_error() then
+        wait("exception", nil, message:match "^[^\n]*")
+    end
 end
 
 --- Adds the handler.
@@ -301,10 +360,11 @@ function debugger.install(handlers, loop)
     attend = loop.attend
     stops.wait, stops.source = wait, file_of_chunk
     function stops.poll() attend() end
+    frames.stop = stop_at_error
     handlers.debug_request = answer
 end
 
 for _, f in pairs(commands) do jit.off(f, true) end
-for _, f in ipairs { hash, lines_of, perform, answer, wait } do jit.off(f, true) end
+for _, f in ipairs { hash, lines_of, perform, answer, wait, value_of, stop_at_error } do jit.off(f, true) end
 
 return debugger

@@ -19,6 +19,7 @@ local POLL = 500 -- lines from one look at the debugger's requests to the next, 
 local points = {} -- by the source of a cell's text: a set of lines
 local any_point = {} -- the lines of all these
 local step -- how far to go: { kind = "in", "over" or "out", depth, thread }; nil: to the next breakpoint
+local is_armed = false -- whether a cell runs that can be stopped
 local was_compiling -- whether code was compiled before a debugger was attached; nil: none is
 local lines = 0
 local back = {} -- behind a return, until the next line: the function that goes on, and its line
@@ -129,13 +130,16 @@ end
 --- A cell begins.
 function stops.arm()
     if was_compiling == nil then return end
-    step = nil
+    step, is_armed = nil, true
     sethook(on_event, "lr")
 end
 
+--- Whether an error that nobody catches is one of the cell that runs, which is not interrupted.
+function stops.sees_error() return is_armed and core.C.neap_interrupt_pending() == 0 end
+
 --- It has ended.
 function stops.disarm()
-    step = nil
+    step, is_armed = nil, false
     if was_compiling ~= nil and gethook() == on_event then sethook() end
 end
 

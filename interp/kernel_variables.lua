@@ -124,6 +124,12 @@ local function told(name, value)
              variablesReference = opens and variables.hold(value) or 0 }
 end
 
+--- A value that was asked for, as the protocol has it.
+function variables.evaluated(value)
+    local of = told("", value)
+    return { result = of.value, type = of.type, variablesReference = of.variablesReference }
+end
+
 --- Whether a name is the user's: neither one of a result of the prompt nor what locals.lua adds to commands.
 local function is_users(name)
     return type(name) == "string" and not REPEATED[name] and not name:find "^_%d+$" and not name:find "^_neap_"

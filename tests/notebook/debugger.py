@@ -310,6 +310,27 @@ class Breakpoints(WithDebugger):
         self.assertEqual(self.reply_to(first)["content"]["status"], "ok")
         self.assertEqual(self.finish(second).of("execute_result")[0]["data"]["text/plain"], "2")
 
+    def test_names_fields_and_items_of_a_stopped_cell(self):
+        self.attach()
+        self.assertIn("no cell is stopped", self.refused("evaluate", expression="x"))
+        self.run_cell("outer = 7")
+        code = "local t = {rows = {{weight = 3}}, ['a b'] = 2, w = np.ones{2, 3}}\nlocal s = 'text'\ns = nil"
+        self.break_at(code, 3)
+        request = self.send(code)
+        self.stopped_at("breakpoint")
+        frame = self.frames[0]["id"]
+        for path, result in (("outer", "7"), ("s", '"text"'), (" t.rows[1] . weight ", "3"), ("t['a b']", "2"),
+                             ("t.w.shape", "{2, 3}"), ("t.w", "f32[2,3] [[1. 1. 1.] [1. 1. 1.]]"),
+                             ("t.no.such", "nil"), ("unknown", "nil")):
+            self.assertEqual(self.body("evaluate", expression=path, frameId=frame)["result"], result, path)
+        place = self.body("evaluate", expression="t.rows", frameId=frame)["variablesReference"]
+        items = self.body("variables", variablesReference=place)["variables"]
+        self.assertEqual([(v["name"], v["value"]) for v in items], [("[1]", "{weight = 3}")])
+        for text in ("t.w:sum()", "1 + 1", "f()", "t[s]", ""):
+            self.assertIn("runs nothing", self.refused("evaluate", expression=text, frameId=frame))
+        self.go()
+        self.finish(request)
+
     def test_breakpoints_of_a_cell_that_runs(self):
         self.attach()
         code = "go = false\nwhile not go do\n    local waits = true\nend"
@@ -325,6 +346,54 @@ class Breakpoints(WithDebugger):
         self.by_message()
         self.assertEqual(self.reply_to(request)["content"]["ename"], "Interrupted")
         self.until_idle(request)
+
+
+class Errors(WithDebugger):
+    """Stopping where an error is raised."""
+
+    CODE = "local function half(n)\n    local k = n\n    return k / nil\nend\nlocal n = 4\nhalf(n)"
+
+    def wanted(self, *filters):
+        self.body("setExceptionBreakpoints", filters=list(filters))
+
+    def test_stops_where_it_was_raised(self):
+        filters = self.body("initialize")["exceptionBreakpointFilters"]
+        self.attach()
+        self.assertEqual(self.run_cell(self.CODE).reply["status"], "error")
+        self.wanted(filters[0]["filter"])
+        for command in ("continue", "next", "stepOut"):
+            request = self.send(self.CODE)
+            self.assertEqual(self.stopped_at("exception"), [("function 'half'", 3), ("the main chunk", 6)])
+            self.assertEqual(self.inside(), {"n": "4", "k": "4"})
+            self.assertEqual(self.inside(1)["n"], "4")
+            self.go(command)
+            cell = self.finish(request)
+            self.assertIn("attempt to perform arithmetic on a nil value", cell.reply["evalue"])
+        self.assertEqual(self.run_cell("pcall(half)\npcall(error, 'caught')").of("debug_event"), [])
+        self.wanted()
+        self.assertEqual(self.run_cell(self.CODE).of("debug_event"), [])
+
+    def test_of_the_library_and_what_does_not_parse(self):
+        self.attach()
+        self.wanted("uncaught")
+        request = self.send("local x = np.ones{2}\nlocal y = x + np.ones{3}")
+        self.assertEqual(self.stopped_at("exception"), [("the main chunk", 2)])
+        self.assertEqual(self.inside(), {"x": "f32[2] [1. 1.]"})
+        self.go()
+        self.assertIn("do not broadcast", self.finish(request).reply["evalue"])
+        self.assertEqual(self.run_cell("x = = 2").of("debug_event"), [])
+        self.check_alive()
+
+    def test_what_ends_such_a_stop(self):
+        self.attach()
+        self.wanted("uncaught")
+        for end in (self.km.interrupt_kernel, self.by_message, lambda: self.body("disconnect")):
+            request = self.send("error 'oops'")
+            self.stopped_at("exception")
+            end()
+            self.assertIn("oops", self.finish(request).reply["evalue"])
+        self.check_alive()
+        self.assertEqual(self.run_cell("error 'oops'").of("debug_event"), [])
 
 
 class Names(WithDebugger):
