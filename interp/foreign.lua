@@ -231,6 +231,10 @@ local function unreturned(value)
     return is_value and ("a function gives its value by return: return %s"):format(value) or nil
 end
 
+-- What a name behind a colon means in other languages.
+local TYPES = { int = true, float = true, str = true, string = true, bool = true, number = true, list = true,
+                dict = true, boolean = true, double = true }
+
 local NAME = "([%a_][%w_]*)"
 local LOCAL = "Lua writes local %s = …"
 
@@ -309,6 +313,9 @@ return {
     { "'=' expected", "^%s*([%a_][%w_]*)%-([%a_][%w_]*)%s*=%s", "a name has letters, digits and _: %1_%2" },
     { "near ':'", "^%s*local%s+([%a_][%w_]*)%s*:%s*[%a_][%w_]*%s*=%s*(.-)%s*$", "Lua writes no types: local %1 = %2",
       raw = true },
+    { "arguments expected near '='", "^%s*([%a_][%w_]*):([%a_][%w_]*)%s*=%s*(.-)%s*$", function(name, field, value)
+        return not TYPES[field] and ("a field stands behind a dot: %s.%s = %s"):format(name, field, value) or nil
+    end, raw = true },
     { "arguments expected near '='", "^%s*([%a_][%w_]*)%s*:%s*[%a_][%w_]*%s*=%s*(.-)%s*$",
       "Lua writes no types: %1 = %2", raw = true },
     { "arguments expected near '<eof>'", "^%s*([%a_][%w_]*)%s*:%s+%a[%w_%.]*%s*$", "Lua writes no types: local %s" },
@@ -379,6 +386,9 @@ return {
     { "expected", "^%s*for%s+([%a_][%w_%s,]-)%s+in%s+(.-)%s*:%s*$", loop_hint },
     { "near '('", "^%s*for%s*%(", "Lua writes for k = 1, n do … end" },
     { "near '='", "^%s*if%f[%W].*[^=~<>]=[^=].*%f[%w]then%f[%W]", "Lua compares with ==" },
+    { "near '='", "%f[%w]until%f[%W].*[^=~<>]=[^=]", "Lua compares with ==" },
+    { "near '=='", "^%s*local%s+([%a_][%w_]*)%s*==%s*(.-)%s*$", "Lua assigns with =: local %1 = %2", raw = true },
+    { "unexpected symbol near '", "[=,]%s*%-?%d[%w%.]*%s+(%d[%w%.]*)", "a comma or an operator is missing before %s" },
     { "near '='", "^%s*while%f[%W].*[^=~<>]=[^=].*%f[%w]do%f[%W]", "Lua compares with ==" },
     { "expected near", "[%w_%)%]]%s+is%s+not%s+[%a_]", "Lua writes ~= for is not" },
     { "expected near", "[%w_%)%]]%s+is%s+[%a_]", "Lua writes == for is" },

@@ -64,6 +64,12 @@ local function quoted(text)
     return ("%q"):format(show.cut(text, MOST_BYTES)):gsub("\\\n", "\\n")
 end
 
+--- Whether a value of cdata is a number: a complex one, or an integer of 64 bits.
+local function is_number(value)
+    return type(value) == "cdata" and not core.is_array(value)
+        and (core.complex.is(value) or core.integer64(value) ~= nil)
+end
+
 local function scalar_text(value)
     local kind = type(value)
     if kind == "string" then return (quoted(value)) end
@@ -71,6 +77,7 @@ local function scalar_text(value)
     if kind == "table" then return "{…}" end
     if kind == "number" or kind == "boolean" or kind == "nil" then return tostring(value) end
     if core.is_array(value) then return show.type_of(value) end
+    if is_number(value) then return (tostring(value):gsub("U?LL$", "")) end
     local own = own_text(value)
     return own and own(value) or kind
 end
@@ -112,7 +119,7 @@ local function text_of(value)
 end
 
 local function type_of(value)
-    return core.is_array(value) and "array" or type(value)
+    return core.is_array(value) and "array" or is_number(value) and "number" or type(value)
 end
 
 -- ---- Variables ------------------------------------------------------------------------------------------------------

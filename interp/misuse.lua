@@ -209,6 +209,10 @@ local function called_value(message, line)
     if type(module) == "table" and type(rawget(module, name)) == "table" then
         return ('it holds functions, which np.help "np.%s.%s" lists'):format(holder, name)
     end
+    if kind == "field" and what == "number" then
+        local path = line:match("([%a_][%w_%.]*%.)" .. name .. "%s*%(")
+        return path and ("it is no function: %s%s, without parentheses, is its value"):format(path, name) or nil
+    end
     if kind == "field" or kind == "method" then return nil end
     local inside = line:match("%f[%w_]" .. name .. "%s*(%b())") or "(…)"
     if inside:find "^%(%s*%)$" and what ~= "nil" then
@@ -310,6 +314,7 @@ local function text_operand(path, rest)
     local text = rest:match 'array or a number, got the string "(.*)"$'
     if not text then return nil end
     if tonumber(text) then return "tonumber(s) is the number of a text" end
+    if path == "remainder" then return 'np.printf("%g\\n", x) shows values in a text, also those of arrays' end
     return path == "add" and ".. joins texts: \"a\" .. x" or nil
 end
 

@@ -200,6 +200,7 @@ local function missing_value(message, list, number)
     local k = message:find("near '<eof>'", 1, true) and #list or place_of(list, message, number)
     local before, token = list[(k or 1) - 1], list[k]
     if not before or not ASKS[before.text] then return nil end
+    if token.kind == "number" or token.kind == "string" then return nil end -- y = 5 5: another one of these is meant
     local joined = token.kind == "symbol" and before.to + 1 == token.from
     if joined and not BRACKETS[token.text] and token.text ~= "," and token.text ~= ";" then return nil end -- =>, <>
     local hint = ("a value is missing behind the %s"):format(before.text)

@@ -89,16 +89,13 @@ local function html_table(head, rows, align)
     return table.concat(parts)
 end
 
---- The places along an axis that are shown, from 0; 0 stands in their list as -1 where some are left out.
+--- The places along an axis that are shown, from 0, -1 where some are left out.
 local function places(extent, most)
-    local list = {}
-    for at = 0, extent - 1 do
-        if extent <= most or at < EDGE or at >= extent - EDGE then
-            list[#list + 1] = at
-        elseif at == EDGE then
-            list[#list + 1] = -1
-        end
-    end
+    local list, is_whole = {}, extent <= most
+    for at = 0, (is_whole and extent or EDGE) - 1 do list[#list + 1] = at end
+    if is_whole then return list end
+    list[#list + 1] = -1
+    for at = extent - EDGE, extent - 1 do list[#list + 1] = at end
     return list
 end
 
@@ -110,16 +107,18 @@ local function number_text(value)
     return (tostring(value):gsub("U?LL$", ""))
 end
 
+--- What of a matrix is shown along an axis, as slices, for which nothing else of it is computed. `before`: the index of
+-- the axes before, as text.
+local function ends(matrix, axis, most, before)
+    if matrix.shape[axis + 1] <= most then return matrix end
+    local first = core.index(matrix, ("%s0:%d"):format(before, EDGE))
+    return core.np.concatenate({ first, core.index(matrix, ("%s-%d:"):format(before, EDGE)) }, { axis = axis })
+end
+
 --- The rows of a matrix as texts.
 local function matrix_rows(matrix)
-    local np = core.np
     local rows, columns = places(matrix.shape[1], MOST_ROWS), places(matrix.shape[2], MOST_COLUMNS)
-    local function kept(list)
-        local copy = {}
-        for _, at in ipairs(list) do copy[#copy + 1] = at >= 0 and at or nil end
-        return np.array(copy, { dtype = "i32" })
-    end
-    local shown = np.take(np.take(matrix, kept(rows), { axis = 0 }), kept(columns), { axis = 1 })
+    local shown = ends(ends(matrix, 0, MOST_ROWS, ""), 1, MOST_COLUMNS, ":, ")
     local values, texts, next_row = shown:totable(), {}, 1
     for k, row in ipairs(rows) do
         local cells, next_column = {}, 1
@@ -158,9 +157,8 @@ local function array_html(x)
             index[axis] = tostring(rest % shape[axis])
             rest = math.floor(rest / shape[axis])
         end
-        local matrix = core.np.take(matrices, core.np.array({ k - 1 }, { dtype = "i32" }), { axis = 0 })
         parts[k] = caption("[" .. table.concat(index, ", ") .. "]")
-            .. html_table(nil, matrix_rows(matrix:reshape { shape[#shape - 1], shape[#shape] }))
+            .. html_table(nil, matrix_rows(matrices[k - 1]))
     end
     if count > MOST_MATRICES then parts[#parts + 1] = caption(("… (%d more)"):format(count - MOST_MATRICES)) end
     return table.concat(parts) .. kind
@@ -232,6 +230,8 @@ function rich.bundle(value)
     return bundle
 end
 
-for _, f in ipairs { matrix_rows, array_html, tree_html, columns_html, html_of, rich.bundle } do jit.off(f, true) end
+for _, f in ipairs { ends, matrix_rows, array_html, tree_html, columns_html, html_of, rich.bundle } do
+    jit.off(f, true)
+end
 
 return rich

@@ -13,7 +13,7 @@ local show = {}
 local MAX_ITEMS, MAX_DEPTH, MAX_LEAVES, MAX_LINES, MAX_STRING = 40, 3, 200, 6, 2000
 local MAX_ROWS = 20 -- lines of a plain table
 local MOST_TEXT_LINES, FIRST_LINES, LAST_LINES = 40, 12, 6 -- of an array
-local DEFAULT_WIDTH = 80
+local DEFAULT_WIDTH, LEAST_WIDTH = 80, 20
 
 --- The columns of the terminal.
 function show.width()
@@ -324,9 +324,16 @@ end
 
 -- ---- Any value ------------------------------------------------------------------------------------------------------
 
+--- The text of an array, whose rows are broken where a terminal ends that is narrower than they may be.
+local function fitting_text(x)
+    local width = system.terminal()
+    if not width or width >= core.np.get_printoptions().linewidth then return tostring(x) end
+    return core.np.printoptions({ linewidth = math.max(width, LEAST_WIDTH) }, tostring, x)
+end
+
 --- The text of an array with its type behind it. Of many lines the first and the last are shown.
 local function array_text(x)
-    local text, kind = tostring(x), "  " .. show.faint(show.type_of(x))
+    local text, kind = fitting_text(x), "  " .. show.faint(show.type_of(x))
     local _, ends = text:gsub("\n", "")
     if ends < MOST_TEXT_LINES then return text .. kind end
     local lines = {}
@@ -361,6 +368,6 @@ function show.brief(value)
     return value_text(value, MAX_DEPTH - 1, {})
 end
 
-for _, f in ipairs { tree_text, leaves_of, show.text, array_text } do jit.off(f, true) end
+for _, f in ipairs { tree_text, leaves_of, show.text, fitting_text, array_text } do jit.off(f, true) end
 
 return show

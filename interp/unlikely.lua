@@ -6,7 +6,7 @@
 --      if a == 1 or 2 then            x.shape == {3}            not a == 1            x:at{0}:set(5)   (as a statement)
 --      for v in ipairs(t) do          {dtype=f32}               x = None          p = opt:update(grads, state, p)
 --      local a, b = x.shape           k1, k2 = np.random.split(key)               list[-1] (held.lua)
---      pcall(np.ones{3})              m[[0, 1]]
+--      pcall(np.ones{3})              m[[0, 1]]                 np.plot.title = "x"
 --      x = np.random.normal(key, s)   y = np.random.normal(key, s)               np.array{1, 2; 3, 4}   (typed)
 --
 -- The text is read as tokens only where patterns find such words in it, strings and comments included.
@@ -27,7 +27,7 @@ local PATTERNS = { "[=~]=%s*{", "#%s*%.%.%.", "%.shape%s*[=~]=", "%sor%s+[%d\"']
     ",%s*[%w_]+%s*=%s*np%.array", "=%s*np%.random%.[%w_]+%(%s*[%a_]", "[%w_]%[%s*%-%s*%d", "[%w_]%[%s*0%s*%]",
     "%f[%w_]pcall%s*%(%s*[%a_][%w_%.:]*%s*[%({]", "[%w_%)%]]%[%[%s*%-?%d",
     "[%w_]%.length%f[^%w_]", "[%w_]%.len%f[^%w_]", "[%w_]%.size%f[^%w_]", "%f[%w_]argmax%f[^%w_]",
-    "%f[%w_]argmin%f[^%w_]", "=%s*0%s*,%s*#" }
+    "%f[%w_]argmin%f[^%w_]", "=%s*0%s*,%s*#", "%f[%w_]np%.[%w_%.]+%s*=%s*[\"'%d{]" }
 
 local function set(words)
     local found = {}
@@ -75,6 +75,27 @@ local function compared_table(list, k)
     if is_shape and list[k + 1].kind == "number" and not is_measured(list, k - 1) then
         return "a shape is a table, and unlike every number; x:dim(0) and x.size are numbers"
     end
+end
+
+--- The function of np whose path begins at token k, and the token behind the path; nil: there is none.
+local function function_at(list, k)
+    local holder, path = core.np, "np"
+    while at(list, k + 1) == "." and list[k + 2].kind == "name" and type(holder) == "table" do
+        local ok, found = pcall(function() return holder[list[k + 2].word] end)
+        holder, path, k = ok and found or nil, path .. "." .. list[k + 2].word, k + 2
+    end
+    return type(holder) == "function" and path or nil, k + 1
+end
+
+--- np.plot.title = "x"
+local function replaced_function(list, k)
+    if list[k].word ~= "np" or k > 1 and list[k - 1].text:find "^[%.:,]$" then return nil end
+    local value = k
+    while at(list, value + 1) == "." do value = value + 2 end
+    if at(list, value + 1) ~= "=" or not (is_literal(list[value + 2]) or at(list, value + 2) == "{") then return nil end
+    local path = function_at(list, k)
+    local text = is_literal(list[value + 2]) and list[value + 2].word or "…"
+    return path and ("%s is a function, which is gone then; %s(%s) calls it"):format(path, path, text) or nil
 end
 
 local ENDS_CONDITION = set "then do"
@@ -296,7 +317,7 @@ local function flat_rows(list, k, text)
 end
 
 local PHRASES = { compared_table, or_literal, not_compared, walked_values, unused_result, lost_state, one_value,
-                  key_again, counted_arguments, called_early, index_of_rows }
+                  key_again, counted_arguments, called_early, index_of_rows, replaced_function }
 
 -- ---- Names ----------------------------------------------------------------------------------------------------------
 

@@ -279,6 +279,17 @@ test("long lines are wrapped, wide characters keep together", function()
     finish(session)
 end)
 
+test("rows of an array are broken where a narrow window ends", function()
+    local session = typing.start()
+    session:resize(40, 40)
+    session:type "np.arange(20)\r"
+    session:shows { "[ 0  1  2  3  4  5  6  7  8  9 10 11 12", " 13 14 15 16 17 18 19]  i32[20]", ">" }
+    session:resize(120, 40)
+    session:type "np.arange(20), np.get_printoptions().linewidth\r"
+    session:shows { "[ 0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19]  i32[20]", "75", ">" }
+    finish(session)
+end)
+
 test("a line is drawn anew when the window changes", function()
     local session = typing.start()
     session:lines "f(1,\r22222222222222222222"

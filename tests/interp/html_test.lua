@@ -99,6 +99,22 @@ np.arange(2), np.table{y={5}}
     check.equal(select(2, html:gsub("\1", "")), 0)
 end)
 
+check.test("of arrays with long axes only the ends are looked at", function()
+    local rich = require "neap.interp.rich"
+    local function cells(x)
+        local list = {}
+        for cell in rich.bundle(x)["text/html"]:gmatch "<td[^>]*>(.-)</td>" do list[#list + 1] = cell end
+        return table.concat(list, " ")
+    end
+    check.equal(cells(np.arange(2 ^ 40, { dtype = "i64" })), "0 1 2 3 4 5 … 1099511627770 1099511627771 1099511627772 "
+        .. "1099511627773 1099511627774 1099511627775")
+    check.equal(cells(np.arange(16)), "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15")
+    check.equal(cells(np.arange(17)), "0 1 2 3 4 5 … 11 12 13 14 15 16")
+    check.equal(cells(np.ones({ 2 ^ 40, 1 }, { dtype = "i32" })), "1 1 1 1 1 1 ⋮ 1 1 1 1 1 1")
+    check.equal(select(2, cells(np.zeros { 100, 2 ^ 30, 3 }):gsub("0", "")), 3 * 3 * 12)
+    check.equal(cells(np.arange(21):reshape(21, 1)), "0 1 2 3 4 5 ⋮ 15 16 17 18 19 20")
+end)
+
 check.test("a cell shows its last expression", function()
     local html, status = page "10\n20\n30 + 1\n--- next\n40\nnp.table{x={7}}"
     check.equal(status, 0)

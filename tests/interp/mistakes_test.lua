@@ -74,6 +74,15 @@ local MISTAKES = {
       "unexpected symbol near '1'; a function gives its value by return: return 1 / (1 + v)" },
     { "for k = 1, 2 do count += k * 2 end print(count)",
       "'=' expected near '+'; Lua has no '+=': count = count + k * 2" },
+    { "print('mean %f' % x)", "np.remainder: argument 1 must be an array or a number, got the string \"mean %f\"; "
+      .. "np.printf(\"%g\\n\", x) shows values in a text, also those of arrays" },
+    { "print(np.pi())",
+      "attempt to call field 'pi' (a number value); it is no function: np.pi, without parentheses, is its value" },
+    { "repeat count = 1 until count = 1", "unexpected symbol near '='; Lua compares with ==" },
+    { "local g == 5", "unexpected symbol near '=='; Lua assigns with =: local g = 5" },
+    { "local g, h = 1 2", "unexpected symbol near '2'; a comma or an operator is missing before 2" },
+    { "y = 5 5", "unexpected symbol near '5'; a comma or an operator is missing before 5" },
+    { "t:name = 3", "function arguments expected near '='; a field stands behind a dot: t.name = 3" },
     { ">>> count = 3", "unexpected symbol near '>'; Python's prompt, >>>, is no code: leave it out" },
     { "print(`hello`)", "unexpected symbol near '`'; a text stands in quotes, \"…\", and (\"%g\"):format(n) puts "
       .. "values into one" },

@@ -52,6 +52,8 @@ local PHRASES = {
     { "print(pcall(x:sum()))", "pcall gets what the method gives, and calls that; pcall(x.sum, x) calls the method" },
     { "local w = np.ones{2, 2} print(w[[0,1]])", "w[[0,1]] is w\"0,1\", an index for each axis; the rows 0,1 are "
       .. "w\"[0,1]\"" },
+    { "np.plot.title = 'x'", "np.plot.title is a function, which is gone then; np.plot.title('x') calls it" },
+    { "np.sum = {}", "np.sum is a function, which is gone then; np.sum(…) calls it" },
     { "k = None", "the variable 'None' has no value; Lua writes nil" },
     { "print(True)", "the variable 'True' has no value; Lua writes true" },
     { "print(nan)", "the variable 'nan' has no value; np.nan, or 0 / 0" },
@@ -61,6 +63,10 @@ local PHRASES = {
 local FINE = [==[
 local a, x, t = 5, np.array{3, 1, 2}, {1, 2}
 local b = a == 1 or 2
+np.own_constant = 5
+local own = { np = { plot = {} } }
+own.np.plot.title = "x"
+local is_same = np.pi == 3, np.plot.title == "x"
 if a == 1 or a == 2 or (b == 2 or nil) then a = 6 end
 if not (a == 1) and not t == false then a = 7 end
 print(#x.shape == 1, x.shape[1] == 3, t == x.shape, x.size == 3)

@@ -111,11 +111,13 @@ class Variables(WithDebugger):
         self.run_cell("local count, text, flag = 3, 'two\\nlines', true\n"
                       "x = np.arange(3)\n"
                       "function twice(a, b) return 2 * a end\n"
-                      "empty = {}")
+                      "empty = {}\n"
+                      "z, i, u = 1 - 2i, -5LL, 7ULL")
         found = self.listed()
         for name, kind, value in (("count", "number", "3"), ("text", "string", '"two\\nlines"'),
                                   ("flag", "boolean", "true"), ("x", "array", "i32[3] [0 1 2]"),
-                                  ("twice", "function", "function(a, b)"), ("empty", "table", "{}")):
+                                  ("twice", "function", "function(a, b)"), ("empty", "table", "{}"),
+                                  ("z", "number", "1-2i"), ("i", "number", "-5"), ("u", "number", "7")):
             self.assertEqual((found[name]["type"], found[name]["value"], found[name]["variablesReference"]),
                              (kind, value, 0), name)
         self.assertNotIn("np", found)
