@@ -61,6 +61,17 @@ test("areas lie on logarithmic axes where their heights are", function()
     check.ok(plot.figure():contourf(-x["::-1"], y, z):xscale("log"):svg():find "no data")
 end)
 
+test("an area has its upper level, and the lowest one its lower level too", function()
+    local at = np.linspace(0, 4, 41)
+    local function levels_seen(row) -- a plateau at a level is no area of its own
+        local list = changes(plot.figure():contourf(at, y, np.broadcast_to(row, { 5, 41 }), { levels = { 1, 2 } }))
+        check.equal(#list, 1, table.concat(list, ", "))
+        return list[1]
+    end
+    check.ok(math.abs(levels_seen(np.minimum(at, 2)) - 0.25) < 0.03)
+    check.ok(math.abs(levels_seen(np.maximum(at, 1)) - 0.5) < 0.03)
+end)
+
 test("lines too", function()
     local list = changes(plot.figure():contour(x, y, z, { levels = { 1 }, colors = "red", linewidth = 6 })
                          :line({ 1, 1e4 }, { 2, 2 }, { linewidth = 30, color = "k" })

@@ -178,8 +178,8 @@ grids.contourf = {
                 local at, a, b = down.cell[r] * p.wide + across.cell[c], across.part[c], down.part[r]
                 local value = (p.z[at] * (1 - a) + p.z[at + 1] * a) * (1 - b)
                     + (p.z[at + p.wide] * (1 - a) + p.z[at + p.wide + 1] * a) * b
-                local band = 0
-                while band < count and value >= levels[band + 1] do band = band + 1 end
+                local band = count > 0 and value >= levels[1] and 1 or 0
+                while band < count and value > levels[band + 1] do band = band + 1 end -- a band has its upper level
                 out[r * wide + c] = value == value and middles[band] or NAN
             end
         end
