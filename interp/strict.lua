@@ -83,8 +83,8 @@ function strict.hint(name)
         if name == "r" then return "; [[…]] is a text in which \\ is no escape" end
         return "; a text has bytes: leave the letter out"
     end
-    local assigned = line:match("^%s*" .. name .. "%s*<%-%s+(.-)%s*;?%s*$") -- x <- 3 of R
-    if assigned then return ("; Lua assigns with =: %s = %s"):format(name, assigned) end
+    local target, assigned = line:match "^%s*([%a_][%w_]*)%s*<%-%s+(.-)%s*;?%s*$" -- x <- 3 of R
+    if target and target == name then return ("; Lua assigns with =: %s = %s"):format(name, assigned) end
     there = of_library(name, line) or there
     if there then return "; " .. there end
     local own_name = require("neap.interp.misuse").own_name(tostring(name))

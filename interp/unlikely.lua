@@ -27,7 +27,7 @@ local PATTERNS = { "[=~]=%s*{", "#%s*%.%.%.", "%.shape%s*[=~]=", "%sor%s+[%d\"']
     ",%s*[%w_]+%s*=%s*np%.array", "=%s*np%.random%.[%w_]+%(%s*[%a_]", "[%w_]%[%s*%-%s*%d", "[%w_]%[%s*0%s*%]",
     "%f[%w_]pcall%s*%(%s*[%a_][%w_%.:]*%s*[%({]", "[%w_%)%]]%[%[%s*%-?%d",
     "[%w_]%.length%f[^%w_]", "[%w_]%.len%f[^%w_]", "[%w_]%.size%f[^%w_]", "%f[%w_]argmax%f[^%w_]",
-    "%f[%w_]argmin%f[^%w_]", "=%s*0%s*,%s*#", "%f[%w_]np%.[%w_%.]+%s*=%s*[\"'%d{]" }
+    "%f[%w_]argmin%f[^%w_]", "=%s*0%s*,%s*#", "%f[%w_%.]np%.[%w_%.]+%s*=%s*[\"'%d{]" }
 
 local function set(words)
     local found = {}

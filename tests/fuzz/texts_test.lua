@@ -40,6 +40,7 @@ local WORDS = {
     "attempt to ", "attempt to call ", "attempt to index ", "method '", "field '", "near '", " near '<eof>'", "(a nil ",
     "bad argument #1 to '", "got cdata)", "unfinished string", "'=' expected", ": ", "> ", ">> ", "?np.", ":time ",
     ":run ", "!ls ", "%timeit ", "x = x", "+=", "++", "**", "//", "&&", "||", "is not ", "{x=", "axis=0", "]]=]", "'t ",
+    "np.plot.", "np.plot.title = ", "->", ":=", "<- ", "`", "function f(x) ", "print x ", "np.sin x ",
 }
 
 local MESSAGES = {
@@ -56,6 +57,10 @@ local MESSAGES = {
     "x:1: attempt to call global 'x' (a table value)", "x:1: attempt to compare number with string",
     "x:1: bad argument #1 to 'upper' (string expected, got no value)", "x:1: module '%s' not found:",
     "x:1: np.sum: argument 1 must be an array or a number, got nothing (nil)",
+    "x:1: np.max: axis 4 is out of range for an array of 0 axes", "x:1: np.hstack: takes 1 argument, got also %s",
+    "x:1: attempt to call a string value; for %s", "x:1: an array is no function and no iterator: %s",
+    "x:1: '>' cannot give an array in Lua", "x:1: np has no '%s'", "x:1: syntax error near '%s'",
+    "x:1: attempt to call field 'pi' (a number value)",
 }
 
 local function words(size)
