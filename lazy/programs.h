@@ -121,6 +121,9 @@ NEAP_API int neap_program_dot(neap_program *program, char *text, size_t capacity
  * that it captured has no value yet. The same program gives the same bytes. */
 NEAP_API int neap_program_write(neap_program *program, char **data, size_t *bytes);
 NEAP_API void neap_bytes_free(char *data);
+/* Bytes, OWNED, that tell what a program computes: two programs with the same ones give the same results of the same
+ * inputs. *bytes 0: no bytes tell: it has effects, callbacks, batching rules, arrays or shardings of this session. */
+NEAP_API int neap_program_key(neap_program *program, char **data, size_t *bytes);
 /* The callees of the functions that it calls, each once, as they are numbered in its bytes: *n of them, at most
  * `capacity` are written. NEAP_PENDING as above. */
 NEAP_API int neap_program_callees(neap_program *program, int32_t capacity, int32_t *callees, int32_t *n);

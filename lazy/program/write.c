@@ -19,6 +19,7 @@ typedef struct writer {
     int32_t dtype_at[NEAP_DTYPE_COUNT], *op_at; /* 1 + place in the list, 0: not there yet */
     callbacks known;
     LAZY_VECTOR(int32_t) shardings; /* their numbers in this session; the caller describes them */
+    bool tied;                      /* not all that it does and depends on is in the bytes */
     int status;
 } writer;
 
@@ -94,6 +95,7 @@ static void put_type(writer *w, lazy_text *to, int dtype, int ndim, const int64_
 /* A number of a sharding as its place in the list, from 1. */
 static void put_sharding(writer *w, int32_t number) {
     int64_t place = 0;
+    w->tied = true;
     while (place < w->shardings.n && w->shardings.at[place] != number)
         place++;
     if (place == w->shardings.n && w->status == 0)
@@ -124,6 +126,7 @@ static int64_t find_callback(const callbacks *known, const lazy_callback *callba
 
 static void put_callback(writer *w, lazy_callback *callback) {
     int64_t place = find_callback(&w->known, callback);
+    w->tied = true;
     if (place < 0 && w->status == 0) {
         const char *kind = neap_effect_name(callback->kind);
         lazy_text *to = &w->callables;
@@ -172,6 +175,7 @@ static void put_attributes(writer *w, const neap_node *node, int first) {
 static void put_print(writer *w, const lazy_effect *effect) {
     const neap_emit *how = &effect->how;
     const char *kind = neap_effect_name(how->kind), *stream = how->stream == NEAP_STDOUT ? "stdout" : "stderr";
+    w->tied = true;
     if (how->stream != NEAP_STDOUT && how->stream != NEAP_STDERR && w->status == 0)
         w->status = neap_error(NEAP_E_ARGUMENT,
                                "save: the program writes to a log's file%s%s, which belongs to this "
@@ -215,6 +219,7 @@ static void put_divided(writer *w, neap_node *node) {
 }
 
 static void put_array(writer *w, const neap_node *node) {
+    w->tied = true;
     put_varint(w, &w->body, LAZY_ITEM_ARRAY);
     put_type(w, &w->body, node->dtype, node->ndim, node->shape);
     put_device(w, node);
@@ -243,7 +248,9 @@ static void write_node(writer *w, neap_node *node) {
         put_values(w, node);
         put_attributes(w, node, 1);
     } else {
-        if (graph_node_op(node)->flags & LAZY_OP_AXIS && !graph_is_token(node->in[1]) && w->status == 0)
+        bool unbound = graph_node_op(node)->flags & LAZY_OP_AXIS && !graph_is_token(node->in[1]);
+        w->tied |= unbound;
+        if (unbound && w->status == 0)
             w->status = neap_error(NEAP_E_ARGUMENT,
                                    "save: the program holds a %s over a named axis, which only the "
                                    "function around it knows",
@@ -339,6 +346,7 @@ static void put_inner(writer *w, const lazy_items *items) {
 
 static void put_program(writer *w, neap_program *program) {
     lazy_items items = {0};
+    w->tied |= program_ruled(program)->rule || program->home >= 0;
     if (w->status == 0)
         w->status = program_list(program, &items);
     if (w->status == 0)
@@ -514,6 +522,25 @@ int program_write(neap_program *program, const program_sized *sized, char **data
         graph_text_free(&out);
     *data = out.data;
     *bytes = out.bytes;
+    return status;
+}
+
+/* An error of saving comes from something that ties the program to its session. */
+int neap_program_key(neap_program *program, char **data, size_t *bytes) {
+    writer w = {0};
+    lazy_text out = {0};
+    int status = put_graph(&w, program, NULL);
+    if (w.tied && status != NEAP_PENDING && status != NEAP_E_MEMORY)
+        status = 0;
+    else if (status == 0) {
+        join_lists(&w, &out);
+        status = w.status;
+    }
+    writer_free(&w);
+    if (status)
+        graph_text_free(&out);
+    *data = out.data;
+    *bytes = status ? 0 : out.bytes;
     return status;
 }
 

@@ -90,6 +90,21 @@ static void test_explain(neap_program *program) {
     CHECK_EQ(neap_program_verify(program), 0);
 }
 
+/* Two programs have the same key iff they compute the same. */
+static void test_key(neap_program *program, neap_program *again, neap_program *other) {
+    neap_program *const programs[] = {program, again, other};
+    char *keys[3];
+    size_t bytes[3];
+    for (int k = 0; k < 3; k++) {
+        CHECK_EQ(neap_program_key(programs[k], &keys[k], &bytes[k]), 0);
+        CHECK(bytes[k] > 0);
+    }
+    CHECK(bytes[0] == bytes[1] && memcmp(keys[0], keys[1], bytes[0]) == 0);
+    CHECK(bytes[0] != bytes[2] || memcmp(keys[0], keys[2], bytes[0]) != 0);
+    for (int k = 0; k < 3; k++)
+        neap_bytes_free(keys[k]);
+}
+
 /* What is read from a file shares its programs as well. */
 static void test_file(neap_ctx *ctx, neap_program *program) {
     neap_program *again = NULL;
@@ -104,6 +119,9 @@ static void test_file(neap_ctx *ctx, neap_program *program) {
     CHECK_EQ(strcmp(left, right), 0);
     free(left);
     free(right);
+    neap_program *other = innermost(ctx);
+    test_key(program, again, other);
+    neap_program_free(other);
     neap_program_free(again);
 }
 
