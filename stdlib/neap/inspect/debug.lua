@@ -209,7 +209,7 @@ jit.off(np.debug.check)
 --- > np.debug.jit(true)
 function np.debug.jit(on)
     if type(on) ~= "boolean" then bad_argument("debug.jit", 1, "on", "a boolean", on) end
-    require("neap.programs.jit").switch.off = not on
+    require("neap.tracing.staging").switch.off = not on
 end
 
 --- np.debug.verify(program) -> program: checks that a program of np.trace, np.export or np.load_program is sound

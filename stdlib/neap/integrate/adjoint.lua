@@ -99,8 +99,8 @@ return function(integrate)
             core.raise(name, "argument 3 (t) must be times, 1-d and not empty, got shape %s", core.shape_text(times))
         end
         settings.check_times(name, "times", times)
-        local how = settings.how(name, { method = o.method, rtol = o.rtol, atol = o.atol, max_step = o.hmax,
-                                         max_steps = o.mxstep }, problem.dtype, 1.4e-8, 1.4e-8)
+        local asked = { method = o.method, rtol = o.rtol, atol = o.atol, max_step = o.hmax, max_steps = o.mxstep }
+        local how = settings.how(settings.checked(name, asked, problem.dtype, 1.4e-8, 1.4e-8))
         local function solve(y, all, list)
             local function field(time, state) return problem.field(time, state, list) end
             jit.off(field)

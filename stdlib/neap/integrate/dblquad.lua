@@ -36,23 +36,19 @@ return function(integrate)
             return quad.solve(name, inner, quad.ends(name, 4, at(g, x), at(h, x), "gh"), { x, unpack(o.floats) }, o)
         end
         local dims
-        local function value(x)
-            local found = over_y(x).value
-            dims = core.shape_of(found)
-            return found
-        end
-        local function value_and_facts(x) -- the elements of the value, its error, and whether that is too large
+        local function value_and_facts(x) -- the value; its elements, its error, and whether that is too large
             local found = over_y(x)
             local function fact(y) return shape.reshape(np.astype(y, found.value.dtype), { 1 }) end
-            return shape.join({ shape.reshape(found.value, { core.size_of(found.value) }), fact(found.wrong),
-                                fact(np.not_equal(found.status, 0)) }, 0)
+            dims = core.shape_of(found.value)
+            return found.value, shape.join({ shape.reshape(found.value, { core.size_of(found.value) }),
+                                             fact(found.wrong), fact(np.not_equal(found.status, 0)) }, 0)
         end
-        for _, inner in ipairs { over_y, value, value_and_facts } do jit.off(inner) end
-        local outer = quad.solve(name, value, quad.ends(name, 2, a, b), o.floats, o, value_and_facts)
-        local n = core.size_of(outer.more) - 2
-        local facts = np.abs(shape.cut(outer.more, 0, n, n + 2))
+        for _, inner in ipairs { over_y, value_and_facts } do jit.off(inner) end
+        local outer = quad.solve(name, value_and_facts, quad.ends(name, 2, a, b), o.floats, o, true, f)
+        local n = core.size_of(outer.value) - 2
+        local facts = np.abs(shape.cut(outer.value, 0, n, n + 2))
         local failed = np.logical_and(np.equal(outer.status, 0), np.greater(facts[1], 0))
-        return operands.narrow(shape.reshape(shape.cut(outer.more, 0, 0, n), dims), outer.half),
+        return operands.narrow(shape.reshape(shape.cut(outer.value, 0, 0, n), dims), outer.half),
             operands.narrow(outer.wrong + facts[0], outer.half),
             { status = np.where(failed, 4, outer.status):astype("i32"), parts = outer.count,
               neval = quad.evaluations(outer.count) }

@@ -2,6 +2,7 @@
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local operands = require "neap.arrays.operands"
+local solvers = require "neap.tracing.solvers"
 local staging = require "neap.tracing.staging"
 local march = require "neap.integrate.march"
 local states = require "neap.integrate.states"
@@ -37,6 +38,19 @@ local function result_of(how, front, status)
     return { status = status, success = np.greater_equal(status, 0), nfev = evaluations,
              njev = how.method.implicit and jacobians or np.zeros_like(front.attempts), nsteps = front.steps }
 end
+
+--- The solver (solvers.lua) for the states at given times. arrays: t0, t1, the state at t0, the times; s:
+-- settings.checked; jacobian: the user's own, if there is one. Returns rows of states, and what a result has besides.
+local function sampled(field, arrays, s, jacobian)
+    local t0, t1 = arrays[1], arrays[2]
+    local how = settings.how(s, jacobian)
+    local rows, front = march.through(how, field, t0, arrays[3], arrays[4], t1)
+    front = march.to(how, field, front, t1, t1, march.direction(t0, t1))
+    return rows, result_of(how, front, front.status)
+end
+jit.off(sampled)
+
+local sample = solvers.new(sampled)
 
 --- The rows of trees in a list, which may be long, one behind the other.
 local function joined(parts)
@@ -172,7 +186,8 @@ return function(integrate)
         local problem = states.problem(name, y0, { t0, t1, o.t_eval }, values, function(t, y, list)
             return f(t, y, unpack(with(list)))
         end)
-        local how = settings.how(name, o, problem.dtype, 1e-3, 1e-6, jacobian_of(name, o, problem, with(values)))
+        local jacobian = jacobian_of(name, o, problem, with(values))
+        local checked = settings.checked(name, o, problem.dtype, 1e-3, 1e-6, jacobian)
         local function field(t, y) return problem.field(t, y, values) end
         jit.off(field)
         t0, t1 = problem.times[1], problem.times[2]
@@ -195,9 +210,12 @@ return function(integrate)
             end
             if core.ndim(times) ~= 1 then bad_argument(name, nil, "t_eval", "1-d", times) end
             if not core.recording() then settings.check_times(name, "t_eval", times, t0:item(), t1:item()) end
-            local rows, front = march.through(how, field, t0, problem.y, times, t1)
-            front = march.to(how, field, front, t1, t1, march.direction(t0, t1))
-            local result = result_of(how, front, front.status)
+            local arrays, rows, result = { t0, t1, problem.y, times }
+            if jacobian then
+                rows, result = sampled(field, arrays, checked, jacobian)
+            else
+                rows, result = sample(name, field, { n = 2, t0, problem.y }, arrays, checked, f)
+            end
             result.t, result.y = operands.narrow(times, problem.half), finished(rows)
             return result
         end
@@ -207,6 +225,7 @@ return function(integrate)
         local watch = { list = events.list(name, o.events), of = function(event)
             return function(t, y) return events.value(name, event.f(t, problem.tree(y), unpack(with(values)))) end
         end }
+        local how = settings.how(checked, jacobian)
         local front, rows, found, ending = all_steps(how, problem, field, t0, t1, watch)
         local result = result_of(how, front, ending and march.EVENT + front.status * 0 or front.status)
         if ending then result.nsteps = np.full({}, shape_of(rows.t)[1], { dtype = "i32" }) end

@@ -7,12 +7,14 @@
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local operands = require "neap.arrays.operands"
+local solvers = require "neap.tracing.solvers"
 local staging = require "neap.tracing.staging"
 local states = require "neap.integrate.states"
 
 local np = core.np
 local raise, bad_argument, type = core.raise, core.bad_argument, type
 local shape_of, is_array = core.shape_of, core.is_array
+local pack = staging.pack
 
 local quad = {}
 
@@ -38,8 +40,8 @@ local GAUSS = {
 }
 local COUNT = 21
 
---- The nodes in 0 to 1, and the weights of both rules, as arrays of a dtype.
-local function rule_of(dtype)
+--- The nodes in 0 to 1, and the weights of both rules, as a list of arrays of a dtype.
+local function make_rule(dtype)
     local nodes, weights, gauss = {}, {}, {}
     for k = 1, COUNT do
         local at = k <= 11 and k or COUNT + 1 - k
@@ -47,8 +49,16 @@ local function rule_of(dtype)
         weights[k], gauss[k] = WEIGHTS[at] / 2, at % 2 == 0 and GAUSS[at / 2] / 2 or 0
     end
     local function row(list, dims) return shape.reshape(np.array(list, { dtype = dtype }), dims) end
-    return { nodes = row(nodes, { 1, COUNT }), weights = row(weights, { 1, COUNT, 1 }),
-             gauss = row(gauss, { 1, COUNT, 1 }), dtype = dtype, eps = np.finfo(dtype).eps }
+    return { row(nodes, { 1, COUNT }), row(weights, { 1, COUNT, 1 }), row(gauss, { 1, COUNT, 1 }) }
+end
+
+local rules = {} -- by dtype
+
+--- The same, made once where nothing is recorded.
+local function rule_of(dtype)
+    if not solvers.is_plain() then return make_rule(dtype) end
+    rules[dtype] = rules[dtype] or make_rule(dtype)
+    return core.copy_list(rules[dtype])
 end
 
 --- Values of g at the nodes of m parts from `lo` to `hi`: an array of (m, 21, elements of a value).
@@ -214,35 +224,54 @@ function quad.options(name, given, limit)
              limit = core.integer(name, nil, "limit", o.limit == nil and limit or o.limit, 1, 100000) }
 end
 
---- The integral of g (quad.integrand) between ends (quad.ends), in a dtype to which the arrays of `met` belong:
+-- ---- The integral ---------------------------------------------------------------------------------------------------
+
+--- The solver (solvers.lua) of an integral from 0 to 1, of f mapped there. arrays: the rule (rule_of), then the finite
+-- ends. s: dtype; first and last, whether the ends are infinite; sign; dims of a value; epsabs, epsrel, limit; more,
+-- whether f gives two values, of which the second, a vector, is integrated over the parts that suit the first.
+local function integral(f, arrays, s)
+    local rule = { nodes = arrays[1], weights = arrays[2], gauss = arrays[3], dtype = s.dtype,
+                   eps = np.finfo(s.dtype).eps }
+    local a, b = s.first and -math.huge or arrays[4], s.last and math.huge or arrays[#arrays]
+    local whole = mapped(f, a, b)
+    local parts = parts_of(rule, whole, s)
+    local used = np.less(np.arange(s.limit), parts.count):reshape { s.limit, 1, 1 }
+    local function sum_of(g)
+        local values = np.where(used, values_at(rule, g, parts.lo, parts.hi), 0)
+        return np.sum(weighted(values, rule.weights, parts.hi - parts.lo), { axis = 0 }) * s.sign
+    end
+    local value
+    if s.more then
+        value = sum_of(mapped(function(x) return (select(2, f(x))) end, a, b))
+    else
+        value = shape.reshape(sum_of(whole), s.dims)
+    end
+    return value, total(parts), parts.status, parts.count
+end
+
+local solve = solvers.new(integral)
+
+--- The integral of f (quad.integrand) between ends (quad.ends), in a dtype to which the arrays of `met` belong:
 --
 --     value, wrong  the integral and the estimate of its error, without the half's rounding
 --     half          the half of results, or nil
 --     status, count the status, and how many parts there are
---     more          of a function more(x), if one is given, whose value is a vector: its integral over the same parts
-function quad.solve(name, g, ends, met, o, more)
+--
+-- more: whether f gives two values, as `integral` says. site: the user's function.
+function quad.solve(name, f, ends, met, o, more, site)
     local a, b, sign = ends[1], ends[2], ends[3]
     local list, first, last = core.copy_list(met), is_end(a, -math.huge), is_end(b, math.huge)
     if not last then table.insert(list, 1, b) end
     if not first then table.insert(list, 1, a) end
     local counted, half, dims
-    counted, half, dims, list = counted_as(name, g, list)
-    if not last then b = list[first and 1 or 2] end
-    if not first then a = list[1] end
-    local settings = { epsabs = o.epsabs, epsrel = math.max(o.epsrel, 100 * np.finfo(counted).eps), limit = o.limit }
-    local rule, whole = rule_of(counted), mapped(g, a, b)
-    local parts = parts_of(rule, whole, settings)
-    local used = np.less(np.arange(settings.limit), parts.count):reshape { settings.limit, 1, 1 }
-    local function sum_of(f)
-        local values = np.where(used, values_at(rule, f, parts.lo, parts.hi), 0)
-        return np.sum(weighted(values, rule.weights, parts.hi - parts.lo), { axis = 0 }) * sign
-    end
-    local found = { wrong = total(parts), half = half, status = parts.status, count = parts.count }
-    if more then
-        found.more = sum_of(mapped(more, a, b))
-    else
-        found.value = shape.reshape(sum_of(whole), dims)
-    end
+    counted, half, dims, list = counted_as(name, f, list)
+    local arrays = rule_of(counted)
+    for k = 1, (first and 0 or 1) + (last and 0 or 1) do arrays[3 + k] = list[k] end
+    local found = { half = half }
+    found.value, found.wrong, found.status, found.count = solve(name, f, pack { shape = {}, dtype = counted }, arrays, {
+        dtype = counted, first = first, last = last, sign = sign, dims = dims, more = more or false,
+        epsabs = o.epsabs, epsrel = math.max(o.epsrel, 100 * np.finfo(counted).eps), limit = o.limit,
+    }, site)
     return found
 end
 
@@ -272,13 +301,13 @@ function quad.define(integrate)
         f = staging.check_function(name, f)
         local o = quad.options(name, given, 50)
         local g = quad.integrand(name, function(x) return f(x, unpack(o.args)) end)
-        local found = quad.solve(name, g, quad.ends(name, 2, a, b), o.floats, o)
+        local found = quad.solve(name, g, quad.ends(name, 2, a, b), o.floats, o, false, f)
         return operands.narrow(found.value, found.half), operands.narrow(found.wrong, found.half),
             { status = found.status, parts = found.count, neval = quad.evaluations(found.count) }
     end
     jit.off(integrate.quad)
 end
 
-for _, h in ipairs { values_at, estimate, halve, parts_of, quad.solve } do jit.off(h) end
+for _, h in ipairs { values_at, estimate, halve, parts_of, integral, quad.solve } do jit.off(h) end
 
 return quad

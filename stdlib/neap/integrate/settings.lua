@@ -31,24 +31,29 @@ end
 
 jit.off(by_forward_mode)
 
---- How steps are made: what march.lua takes. jacobian: of (field, t, y), if it is given. A relative tolerance that the
--- dtype cannot hold is raised to 100 times its rounding, as in SciPy.
-function settings.how(name, o, dtype, rtol, atol, jacobian)
-    local method = methods[o.method == nil and "RK45" or o.method]
-    if not method then
+--- The checked options of a call: numbers, and the name of the method. jacobian: the user's own, if there is one. A
+-- relative tolerance that the dtype cannot hold is raised to 100 times its rounding, as in SciPy.
+function settings.checked(name, o, dtype, rtol, atol, jacobian)
+    local method = o.method == nil and "RK45" or o.method
+    if not methods[method] then
         bad_argument(name, nil, "method", '"RK45", "RK23", "DOP853", "Radau", "BDF" or "Rodas4"', o.method)
     end
-    if jacobian and not method.implicit then
+    if jacobian and not methods[method].implicit then
         raise(name, "option 'jac' is for the methods \"Radau\", \"BDF\" and \"Rodas4\"")
     end
     return {
-        method = method, jacobian = jacobian or by_forward_mode,
-        rtol = math.max(number(name, "rtol", o.rtol, rtol, 0), 100 * np.finfo(dtype).eps),
+        method = method, rtol = math.max(number(name, "rtol", o.rtol, rtol, 0), 100 * np.finfo(dtype).eps),
         atol = number(name, "atol", o.atol, atol, 0), max_step = number(name, "max_step", o.max_step, math.huge, TINY),
         first_step = number(name, "first_step", o.first_step, nil, TINY),
         max_steps = core.integer(name, nil, "max_steps", o.max_steps == nil and MOST_ATTEMPTS or o.max_steps, 1,
                                  2 ^ 31 - 1),
     }
+end
+
+--- How steps are made: what march.lua takes. checked: settings.checked; jacobian: of (field, t, y), if it is given.
+function settings.how(checked, jacobian)
+    return setmetatable({ method = methods[checked.method], jacobian = jacobian or by_forward_mode },
+                        { __index = checked })
 end
 
 --- Refuses times that do not follow each other from `first` to `last`, their own ends without these, where their values

@@ -3,6 +3,7 @@ local core = require "neap.core"
 local least = require "neap.optimize.least_squares"
 local operands = require "neap.arrays.operands"
 local problem = require "neap.optimize.problem"
+local solvers = require "neap.tracing.solvers"
 local staging = require "neap.tracing.staging"
 
 local np = core.np
@@ -78,6 +79,25 @@ local function inside_of(bounds, start)
                     np.where(from_upper, upper - 1, start))
 end
 
+--- The solver (solvers.lua): residuals of parameters. arrays: where the search begins, then the bounds, if s.bounded.
+-- Returns parameters, covariance, status, and whether the first residuals are finite.
+local function fit(residuals, arrays, s)
+    local start, bounds = arrays[1], s.bounded and { arrays[2], arrays[3] } or nil
+    local first = residuals(start)
+    local finite, count, n = np.isfinite(first):all(), first.size, start.size
+    local p, facts = least.find("optimize.curve_fit", residuals, start, s, bounds)
+    p = np.where(facts.status:gt(0), p, np.nan)
+    local cov = inverse_of(np.jacfwd(residuals)(p))
+    if not s.absolute_sigma then
+        local left = residuals(p)
+        cov = count > n and cov * (left:dot(left) / (count - n)) or np.full_like(cov, np.inf)
+    end
+    return p, cov, facts.status, finite
+end
+jit.off(fit)
+
+local solver = solvers.new(fit)
+
 return function(optimize)
     --- np.optimize.curve_fit(f, x, y, p0=…, {sigma=…, absolute_sigma=false, bounds={lower, upper},
     -- maxiter=…}) -> p, cov: the parameters p, 1-d, with which f(x, p[0], p[1], …), an array like y, is nearest to y in
@@ -136,19 +156,14 @@ return function(optimize)
         if guessed and o.bounds ~= nil then
             start = inside_of(problem.bounds(name, { bounds = o.bounds }, vector_of(start)), start)
         end
-        if not problem.tracing() and not np.isfinite(residuals(start)):all():item() then
-            raise(name, "x, y, sigma or f(x, …) at p0 is not finite")
-        end
         local bounds = least.bounds(name, { bounds = o.bounds }, vector_of(start), start)
-        local p, facts = least.find(name, residuals, start, checked, bounds)
-        if not problem.tracing() and facts.status:item() <= 0 then
-            raise(name, "the search did not converge: %s", least.MESSAGES[facts.status:item()])
-        end
-        p = np.where(facts.status:gt(0), p, np.nan)
-        local cov = inverse_of(np.jacfwd(residuals)(p))
-        if not o.absolute_sigma then
-            local left = residuals(p)
-            cov = count > n and cov * (left:dot(left) / (count - n)) or np.full_like(cov, np.inf)
+        checked.bounded, checked.absolute_sigma = bounds ~= nil, o.absolute_sigma or false
+        local arrays = { start, unpack(bounds or {}) }
+        local p, cov, status, finite = solver(name, residuals, { n = 1, start }, arrays, checked, f)
+        if problem.tracing() then return p, cov end
+        if not finite:item() then raise(name, "x, y, sigma or f(x, …) at p0 is not finite") end
+        if status:item() <= 0 then
+            raise(name, "the search did not converge: %s", least.MESSAGES[status:item()])
         end
         return p, cov
     end

@@ -13,6 +13,7 @@ local problem = require "neap.optimize.problem"
 local reflective = require "neap.optimize.reflective"
 local roots = require "neap.transforms.custom_root"
 local shared = require "neap.optimize.residuals"
+local solvers = require "neap.tracing.solvers"
 
 local np = core.np
 local where, raise = np.where, core.raise
@@ -68,7 +69,7 @@ function least.options(name, o, dtype, n)
     if type(scale) ~= "number" or not (scale > 0 and scale < math.huge) then
         core.bad_argument(name, nil, "f_scale", "a number above 0", scale)
     end
-    return { loss = losses[problem.choice(name, o, "loss", losses, "linear")], f_scale = scale,
+    return { loss = problem.choice(name, o, "loss", losses, "linear"), f_scale = scale,
              ftol = problem.tolerance(name, o, "ftol", usual), xtol = problem.tolerance(name, o, "xtol", usual),
              gtol = problem.tolerance(name, o, "gtol", usual),
              maxiter = problem.maxiter(name, o, core.is_size(n) and 10000 or 100 * n) }
@@ -83,6 +84,23 @@ function least.check_count(name, count, n)
 end
 
 -- ---- np.optimize.least_squares --------------------------------------------------------------------------------------
+
+--- The solver (solvers.lua): residuals of a vector. arrays: where the search begins, then the bounds, if s.bounded.
+-- Returns what a result has of vectors, and whether the first residuals are finite.
+local function solve(residuals, arrays, s)
+    local start, bounds = arrays[1], s.bounded and { arrays[2], arrays[3] } or nil
+    local finite = np.isfinite(residuals(start)):all()
+    local found, facts = least.find("optimize.least_squares", residuals, start, s, bounds)
+    local r, jac = residuals(found), np.jacfwd(residuals)(found)
+    local scaled_r, scaled_jac = shared.scaled(r, jac, s)
+    local gradient = scaled_r:matmul(scaled_jac)
+    local slopes = bounds and reflective.slopes(found, gradient, bounds) or gradient
+    return { x = found, cost = shared.cost(r, s), fun = r, jac = jac, grad = gradient,
+             optimality = shared.largest(slopes), nit = facts.nit, nfev = facts.nfev, status = facts.status,
+             success = facts.status:gt(0), active_mask = bounds and reflective.active(found, bounds, s.xtol) }, finite
+end
+
+local solver = solvers.new(solve)
 
 local OPTIONS = { method = true, bounds = true, loss = true, f_scale = true, ftol = true, xtol = true, gtol = true,
                   maxiter = true, args = true }
@@ -148,19 +166,14 @@ function least.define(optimize)
         if not bounds then least.check_count(name, count, x.n) end
         local function residuals(v) return value(v):reshape(-1) end
         jit.off(residuals)
-        if not problem.tracing() and not np.isfinite(residuals(x.start)):all():item() then
-            raise(name, "a residual is not finite at x0")
-        end
-        local found, facts = least.find(name, residuals, x.start, checked, bounds)
-        local r, jac = residuals(found), np.jacfwd(residuals)(found)
-        local scaled_r, scaled_jac = shared.scaled(r, jac, checked)
-        local gradient = scaled_r:matmul(scaled_jac)
-        local slopes = bounds and reflective.slopes(found, gradient, bounds) or gradient
-        local result = { x = x.tree_of(found, true), cost = shared.cost(r, checked), fun = value(found), jac = jac,
-                         grad = x.tree_of(gradient, true), optimality = shared.largest(slopes), nit = facts.nit,
-                         nfev = facts.nfev, status = facts.status, success = facts.status:gt(0) }
+        checked.bounded = bounds ~= nil
+        local arrays = { x.start, unpack(bounds or {}) }
+        local result, finite = solver(name, residuals, { n = 1, x.start }, arrays, checked, f)
+        if not problem.tracing() and not finite:item() then raise(name, "a residual is not finite at x0") end
+        result.x, result.fun = x.tree_of(result.x, true), result.fun:reshape(x.result.shape)
+        result.grad = x.tree_of(result.grad, true)
         if bounds then
-            local active = x.tree_of(reflective.active(found, bounds, checked.xtol))
+            local active = x.tree_of(result.active_mask)
             result.active_mask = np.tree.map(function(leaf) return leaf:astype "i32" end, active)
         end
         return problem.result(result, { "nit", "nfev", "status", "success" }, MESSAGES)
@@ -168,6 +181,6 @@ function least.define(optimize)
     jit.off(optimize.least_squares)
 end
 
-for _, f in ipairs { turn, least.find } do jit.off(f) end
+for _, f in ipairs { turn, least.find, solve } do jit.off(f) end
 
 return least

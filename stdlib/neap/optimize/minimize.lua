@@ -9,6 +9,7 @@ local line_search = require "neap.optimize.line_search"
 local nelder_mead = require "neap.optimize.nelder_mead"
 local problem = require "neap.optimize.problem"
 local roots = require "neap.transforms.custom_root"
+local solvers = require "neap.tracing.solvers"
 local staging = require "neap.tracing.staging"
 
 local np = core.np
@@ -125,9 +126,9 @@ local function bounds_of(name, o, x, method)
     return list
 end
 
---- The function to call with x, in the form of x0, after each turn.
+--- The function to call with x, in the form of x0, after each turn; nil: there is none.
 local function each_of(name, o, x)
-    if o.callback == nil then return function() end end
+    if o.callback == nil then return nil end
     local called = np.callback(staging.check_function(name, o.callback, nil, "callback"))
     local function each(v) called(x.tree_of(v, true)) end
     jit.off(each)
@@ -135,25 +136,50 @@ local function each_of(name, o, x)
 end
 
 --- The checked options of a call, with defaults by x0 and method.
-local function checked_options(name, o, x, method)
+local function checked_options(name, o, x, method, bounds)
     local facts = METHODS[method]
     local tol = problem.tolerance(name, o, "tol", facts.tol)
     local most = (core.is_size(x.n) or not facts.maxiter) and 15000 or facts.maxiter * x.n
-    return { gtol = tol, tol = tol, ftol = facts.ftol and (o.tol and tol or facts.ftol),
-             scaled = facts.scaled, maxiter = problem.maxiter(name, o, most),
-             each = each_of(name, o, x), status = STATUS }
+    return { method = method, bounded = bounds ~= nil, gtol = tol, tol = tol,
+             ftol = facts.ftol and (o.tol and tol or facts.ftol), scaled = facts.scaled,
+             maxiter = problem.maxiter(name, o, most) }
+end
+
+--- Raises if f was not finite where the search began.
+local function check_first(name, first)
+    if problem.tracing() then return end
+    first = first:item()
+    if first ~= first or first == math.huge or first == -math.huge then
+        raise(name, "f is %s at x0", first ~= first and "NaN" or "infinite")
+    end
 end
 
 -- ---- np.optimize.minimize -------------------------------------------------------------------------------------------
 
---- The solver of a method, as np.custom_root takes it.
-local function solver(f, value_and_grad, gradient, x, method, o, bounds)
-    return function(_, start)
-        if method == "nelder-mead" then return nelder_mead(f, start, o) end
-        local strategy = METHODS[method].strategy(np.finfo(x.dtype).eps, gradient)
-        return descend(value_and_grad, start, strategy, o, bounds)
+--- The solver (solvers.lua): f of a vector. arrays: where the search begins, then the bounds, if s.bounded; each: what
+-- is called after a turn; nil: nothing. Returns what a result has of vectors, and f where the search begins.
+local function solve(f, arrays, s, each)
+    local start, bounds = arrays[1], s.bounded and { arrays[2], arrays[3] } or nil
+    local value_and_grad, gradient = np.value_and_grad(f), np.grad(f)
+    local o = setmetatable({ each = each or function() end, status = STATUS }, { __index = s })
+    local function condition(v)
+        local g = gradient(v)
+        return bounds and v - np.clip(v - g, bounds[1], bounds[2]) or g
     end
+    jit.off(condition)
+    local first = f(bounds and np.clip(start, bounds[1], bounds[2]) or start)
+    local found, facts = roots.find("optimize.minimize", condition, start, function(_, x)
+        if s.method == "nelder-mead" then return nelder_mead(f, x, o) end
+        local strategy = METHODS[s.method].strategy(np.finfo(x.dtype).eps, gradient)
+        return descend(value_and_grad, x, strategy, o, bounds)
+    end)
+    local fun, jac = value_and_grad(found)
+    return { x = found, fun = fun, jac = jac, nit = facts.nit, nfev = facts.nfev, status = facts.status,
+             success = facts.status:eq(STATUS.converged) }, first
 end
+jit.off(solve)
+
+local solver = solvers.new(solve)
 
 return function(optimize)
     --- np.optimize.minimize(f, x0, {method=…, bounds={lower, upper}, tol=…, maxiter=…, args={}, callback=…}) -> result:
@@ -189,25 +215,19 @@ return function(optimize)
                   x.result.text)
         end
         local value = problem.of_vector(name, user_function, x)
-        local bounds, checked = bounds_of(name, o, x, method), checked_options(name, o, x, method)
-        local value_and_grad, gradient = np.value_and_grad(value), np.grad(value)
-        local function condition(v)
-            local g = gradient(v)
-            return bounds and v - np.clip(v - g, bounds[1], bounds[2]) or g
+        local bounds = bounds_of(name, o, x, method)
+        local checked = checked_options(name, o, x, method, bounds)
+        local arrays = { x.start, unpack(bounds or {}) }
+        local each = each_of(name, o, x)
+        local result, first
+        if each then
+            result, first = solve(value, arrays, checked, each)
+        else
+            result, first = solver(name, value, { n = 1, x.start }, arrays, checked, f)
         end
-        jit.off(condition)
-        if not problem.tracing() then
-            local first = value(bounds and np.clip(x.start, bounds[1], bounds[2]) or x.start):item()
-            if first ~= first or first == math.huge or first == -math.huge then
-                raise(name, "f is %s at x0", first ~= first and "NaN" or "infinite")
-            end
-        end
-        local solve = solver(value, value_and_grad, gradient, x, method, checked, bounds)
-        local found, facts = roots.find(name, condition, x.start, solve)
-        local fun, jac = value_and_grad(found)
-        return problem.result({ x = x.tree_of(found, true), fun = fun, jac = x.tree_of(jac, true), nit = facts.nit,
-                                nfev = facts.nfev, status = facts.status, success = facts.status:eq(0) },
-                              { "nit", "nfev", "status", "success" }, MESSAGES)
+        check_first(name, first)
+        result.x, result.jac = x.tree_of(result.x, true), x.tree_of(result.jac, true)
+        return problem.result(result, { "nit", "nfev", "status", "success" }, MESSAGES)
     end
     jit.off(optimize.minimize)
 end

@@ -6,6 +6,7 @@
 local core = require "neap.core"
 local problem = require "neap.optimize.problem"
 local roots = require "neap.transforms.custom_root"
+local solvers = require "neap.tracing.solvers"
 
 local np = core.np
 local where, both, either, negate, raise = np.where, np.logical_and, np.logical_or, np.logical_not, core.raise
@@ -92,7 +93,25 @@ local function bracketed(f, a, b)
     return np.minimum(last.a, last.c), np.maximum(last.a, last.c), last.b, last.fb, last.k + 3, status
 end
 
-for _, f in ipairs { brent, bracketed } do jit.off(f) end
+--- The solver (solvers.lua): f of a 0-d array. arrays: the ends of a bracket, or, if s.bounded, the bounds.
+local function solve(f, arrays, s)
+    local a, b, slope = arrays[1], arrays[2], np.grad(f)
+    local function condition(x) return s.bounded and x - np.clip(x - slope(x), a, b) or slope(x) end
+    jit.off(condition)
+    local x, facts = roots.find("optimize.minimize_scalar", condition, a, function()
+        if not s.bounded then
+            local low, high, middle, f_middle, calls, status = bracketed(f, a, b)
+            return brent(f, low, high, middle, f_middle, s, calls, status)
+        end
+        local middle = a + (b - a) * GOLDEN
+        return brent(f, a, b, middle, f(middle), s, code(1), code(STATUS.running))
+    end, function(g, y) return y / g(np.ones_like(y)) end)
+    return x, f(x), facts
+end
+
+local solver = solvers.new(solve)
+
+for _, f in ipairs { brent, bracketed, solve } do jit.off(f) end
 
 local OPTIONS = { method = true, bracket = true, bounds = true, tol = true, maxiter = true, args = true }
 
@@ -141,20 +160,11 @@ return function(optimize)
             raise(name, "option '%s': %s", ends[1][1], bounded and "the lower bound is above the upper one"
                   or "both points are the same")
         end
-        local checked = { tol = problem.tolerance(name, o, "tol", math.sqrt(np.finfo(core.dtype_of(a).name).eps)),
+        local checked = { bounded = bounded,
+                          tol = problem.tolerance(name, o, "tol", math.sqrt(np.finfo(core.dtype_of(a).name).eps)),
                           maxiter = problem.maxiter(name, o, 500) }
-        local slope = np.grad(value)
-        local function condition(x) return bounded and x - np.clip(x - slope(x), a, b) or slope(x) end
-        jit.off(condition)
-        local x, facts = roots.find(name, condition, a, function()
-            if not bounded then
-                local low, high, middle, f_middle, calls, status = bracketed(value, a, b)
-                return brent(value, low, high, middle, f_middle, checked, calls, status)
-            end
-            local middle = a + (b - a) * GOLDEN
-            return brent(value, a, b, middle, value(middle), checked, code(1), code(STATUS.running))
-        end, function(g, y) return y / g(np.ones_like(y)) end)
-        return problem.result({ x = half and np.astype(x, half) or x, fun = value(x), nit = facts.nit,
+        local x, fun, facts = solver(name, value, { n = 1, a }, points, checked, f)
+        return problem.result({ x = half and np.astype(x, half) or x, fun = fun, nit = facts.nit,
                                 nfev = facts.nfev, status = facts.status,
                                 success = facts.status:eq(STATUS.converged) },
                               { "nit", "nfev", "status", "success" }, MESSAGES)

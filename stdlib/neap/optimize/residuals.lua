@@ -16,15 +16,15 @@ function residuals.largest(x) return np.abs(x):max() end
 --- The cost of residuals: half the sum of the loss of their squares.
 function residuals.cost(r, o)
     local scale = o.f_scale * o.f_scale
-    local value = o.loss(r * r / scale)
+    local value = losses[o.loss](r * r / scale)
     return value:sum() * (scale / 2)
 end
 
 --- Rows of J and r scaled for the loss: J'r is the gradient of the cost.
 function residuals.scaled(r, jac, o)
-    if o.loss == losses.linear then return r, jac end
+    if o.loss == "linear" then return r, jac end
     local z = r * r / (o.f_scale * o.f_scale)
-    local _, first, second = o.loss(z)
+    local _, first, second = losses[o.loss](z)
     local size = np.sqrt(np.maximum(first + second * z * 2, np.finfo(r.dtype).eps))
     return r * first / size, jac * size:reshape(size.size, 1)
 end

@@ -6,6 +6,7 @@
 local core = require "neap.core"
 local problem = require "neap.optimize.problem"
 local roots = require "neap.transforms.custom_root"
+local solvers = require "neap.tracing.solvers"
 
 local np = core.np
 local where, both, negate, raise = np.where, np.logical_and, np.logical_not, core.raise
@@ -68,7 +69,17 @@ local function newton(f, x, o)
     return last.x, { nit = last.k, nfev = last.calls, status = last.status }
 end
 
-for _, f in ipairs { shorter, newton } do jit.off(f) end
+--- The solver (solvers.lua): equations of a vector. arrays: where the search begins.
+local function solve(equations, arrays, s)
+    local finite = np.isfinite(equations(arrays[1])):all()
+    local found, facts = roots.find("optimize.root", equations, arrays[1], function(g, x) return newton(g, x, s) end)
+    return { x = found, fun = equations(found), nit = facts.nit, nfev = facts.nfev, status = facts.status,
+             success = facts.status:eq(STATUS.converged) }, finite
+end
+
+local solver = solvers.new(solve)
+
+for _, f in ipairs { shorter, newton, solve } do jit.off(f) end
 
 local OPTIONS = { method = true, tol = true, maxiter = true, args = true }
 
@@ -103,16 +114,12 @@ return function(optimize)
         local value = problem.of_vector(name, f, x)
         local function equations(v) return value(v):reshape(-1) end
         jit.off(equations)
-        if not problem.tracing() and not np.isfinite(value(x.start)):all():item() then
-            raise(name, "f is not finite at x0")
-        end
         local checked = { tol = problem.tolerance(name, o, "tol", math.max(1.49e-8, 4 * np.finfo(x.dtype).eps)),
                           maxiter = problem.maxiter(name, o, 100) }
-        local function solve(g, start) return newton(g, start, checked) end
-        local found, facts = roots.find(name, equations, x.start, solve)
-        return problem.result({ x = x.tree_of(found, true), fun = value(found), nit = facts.nit, nfev = facts.nfev,
-                                status = facts.status, success = facts.status:eq(STATUS.converged) },
-                              { "nit", "nfev", "status", "success" }, MESSAGES)
+        local result, finite = solver(name, equations, { n = 1, x.start }, { x.start }, checked, f)
+        if not problem.tracing() and not finite:item() then raise(name, "f is not finite at x0") end
+        result.x, result.fun = x.tree_of(result.x, true), result.fun:reshape(x.result.shape)
+        return problem.result(result, { "nit", "nfev", "status", "success" }, MESSAGES)
     end
     jit.off(optimize.root)
 end

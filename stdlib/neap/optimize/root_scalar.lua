@@ -8,6 +8,7 @@
 local core = require "neap.core"
 local problem = require "neap.optimize.problem"
 local roots = require "neap.transforms.custom_root"
+local solvers = require "neap.tracing.solvers"
 
 local np = core.np
 local where, raise = np.where, core.raise
@@ -215,6 +216,15 @@ local function check_bracket(name, points, facts)
     end
 end
 
+--- The solver (solvers.lua): f of a 0-d array. arrays: the points where the method begins.
+local function solve(f, arrays, s)
+    return roots.find("optimize.root_scalar", f, arrays[1], function(g) return METHODS[s.method](g, arrays, s) end,
+                      function(g, y) return y / g(np.ones_like(y)) end)
+end
+jit.off(solve)
+
+local solver = solvers.new(solve)
+
 return function(optimize)
     --- np.optimize.root_scalar(f, {method=…, bracket={a, b}, x0=…, x1=…, xtol=…, rtol=…, maxiter=…, args={}}) ->
     -- result: a root of f(x, …), a function of a 0-d array. The result has root, a 0-d array; converged, iterations,
@@ -247,12 +257,10 @@ return function(optimize)
         local points, value, half = problem.scalar(name, f, starts_of(name, method, o))
         local closed = BRACKETED[method]
         local eps = np.finfo(core.dtype_of(points[1]).name).eps
-        local checked = { xtol = problem.tolerance(name, o, "xtol", closed and 2e-12 or 1.48e-8),
+        local checked = { method = method, xtol = problem.tolerance(name, o, "xtol", closed and 2e-12 or 1.48e-8),
                           rtol = problem.tolerance(name, o, "rtol", 4 * eps),
                           maxiter = problem.maxiter(name, o, closed and 100 or 50) }
-        local root, facts = roots.find(name, value, points[1], function(g)
-            return METHODS[method](g, points, checked)
-        end, function(g, y) return y / g(np.ones_like(y)) end)
+        local root, facts = solver(name, value, { n = 1, points[1] }, points, checked, f)
         if closed then check_bracket(name, points, facts) end
         return problem.result({ root = half and np.astype(root, half) or root, status = facts.status,
                                 converged = facts.status:eq(CONVERGED), iterations = facts.iterations,

@@ -1,7 +1,7 @@
 --- disable_jit.lua: np.disable_jit: running jitted functions as they were written.
 local core = require "neap.core"
 local staging = require "neap.tracing.staging"
-local switch = require("neap.programs.jit").switch
+local switch = staging.switch
 
 local np = core.np
 

@@ -23,6 +23,7 @@ local capture = require "neap.tracing.capture"
 local forms = require "neap.programs.forms"
 local guards = require "neap.tracing.guards"
 local sized = require "neap.tracing.sized"
+local solvers = require "neap.tracing.solvers"
 local staging = require "neap.tracing.staging"
 local trees = require "neap.core.trees"
 
@@ -689,8 +690,7 @@ local function statics_of(value)
     return is_static, names
 end
 
-local switch = { off = false } -- np.disable_jit: calls run the function itself
-jits.switch = switch
+local switch = staging.switch
 
 --- The function as it is called where sizes are declared, as a program of its own would be for the sizes of now, and
 -- where jit is off. Numbers are inputs all the same.
@@ -767,9 +767,11 @@ function np.jit(f, given_options)
     end
 end
 
---- np.clear_caches() -> nothing: forgets all that was recorded by jitted functions, and all plans; they are made again.
+--- np.clear_caches() -> nothing: forgets all that was recorded by jitted functions, and for solvers (np.optimize,
+-- np.integrate), and all plans; they are made again.
 --- > np.clear_caches()
 function np.clear_caches()
+    solvers.forget()
     C.neap_caches_clear(ctx)
 end
 

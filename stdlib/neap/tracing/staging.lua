@@ -16,6 +16,8 @@ local select, type, unpack = select, type, unpack
 
 local staging = {}
 
+staging.switch = { off = false } -- np.disable_jit: calls of jitted functions run the functions themselves
+
 -- ---- Levels ---------------------------------------------------------------------------------------------------------
 
 local level_box = ffi.new("int[1]")

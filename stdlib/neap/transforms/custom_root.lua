@@ -8,6 +8,7 @@
 -- of a function with a rule of its own (custom.lua). What the solvers read beyond that moves no root: it is a constant.
 local core = require "neap.core"
 local derive = require "neap.transforms.derive"
+local solvers = require "neap.tracing.solvers"
 local staging = require "neap.tracing.staging"
 local trees = require "neap.core.trees"
 
@@ -194,7 +195,7 @@ function roots.find(name, f, guess, solve, tangent_solve)
         return unpack(results, 1, results.n)
     end
     jit.off(checked_solve)
-    if #core.frame().levels == 0 then return checked_solve(f, start) end
+    if #core.frame().levels == 0 or solvers.is_recording() then return checked_solve(f, start) end
     return staged_root(name, f, start, checked_solve, tangent_solve or function(map, b)
         return roots.dense_solve(name, map, b)
     end)

@@ -1,0 +1,176 @@
+--- solvers.lua: solvers that find their programs again: local solvers = require "neap.tracing.solvers".
+--
+-- A solver calls a function of the user's. Recording and planning all that it does with the function takes much longer
+-- than a small problem takes to run. So a call records the function alone, which nothing else can tell what it computes
+-- now, and looks for the program that was made for one like it:
+--
+--      f ──recorded──▶ program of f ──key──▶ programs: there? ──no──▶ run(f, …) is recorded and planned
+--       └ arrays that f reads ───────────────────────────┴────────────▶ the program runs, on them and on `arrays`
+--
+-- The key is what neap_program_key tells of f, with what else a recording depends on: the dtypes, shapes and devices of
+-- all arrays, the settings, the default device; and the lines of f and of the call, which errors name. Arrays that f
+-- reads are inputs, so other data finds the same program; numbers that f reads are part of the key.
+--
+-- Where a trace, a gradient or a mode is open, where jit is off, and where the key cannot tell all (f prints, or calls
+-- back), the solver just runs.
+local ffi = require "ffi"
+local axes = require "neap.tracing.axes"
+local core = require "neap.core"
+local staging = require "neap.tracing.staging"
+
+local np, C = core.np, core.C
+local pack, closed = staging.pack, staging.closed
+local type = type
+
+local MOST_PROGRAMS = 64 -- of one solver; more than that start afresh
+
+local solvers = {}
+
+local all = {} -- of each solver, what it has found
+
+local data_box, bytes_box = ffi.new("char *[1]"), ffi.new("size_t[1]")
+
+-- ---- Keys -----------------------------------------------------------------------------------------------------------
+
+--- The key of a program; nil: it has none.
+local function program_key(name, entry)
+    core.call(name, function() return C.neap_program_key(entry.program, data_box, bytes_box) end)
+    local key = bytes_box[0] > 0 and ffi.string(data_box[0], bytes_box[0]) or nil
+    C.neap_bytes_free(data_box[0])
+    return key
+end
+
+--- Appends the forms of arrays to `parts`. Returns whether all of them have one: they lie on no mesh.
+local function add_forms(parts, list)
+    for _, x in ipairs(list) do
+        local known = core.info(x)
+        if known.sharding ~= 0 then return false end
+        local device = known.committed ~= 0 and known.device or -1
+        parts[#parts + 1] = ("%d %d %d %d"):format(known.dtype, staging.weakness_of(x), device, known.ndim)
+        for k = 0, known.ndim - 1 do parts[#parts + 1] = tonumber(known.shape[k]) end
+    end
+    parts[#parts + 1] = "/"
+    return true
+end
+
+--- Appends settings to `parts`: numbers, texts, booleans, and lists of these.
+local function add_settings(parts, settings)
+    local keys = {}
+    for key in pairs(settings) do keys[#keys + 1] = key end
+    table.sort(keys)
+    for _, key in ipairs(keys) do
+        local value = settings[key]
+        parts[#parts + 1] = key
+        if type(value) == "table" then
+            parts[#parts + 1] = "{"
+            add_settings(parts, value)
+            parts[#parts + 1] = "}"
+        elseif type(value) == "number" then
+            parts[#parts + 1] = ("%.17g"):format(value)
+        else
+            parts[#parts + 1] = ("%s %s"):format(type(value), tostring(value))
+        end
+    end
+end
+
+--- The line where a function of Lua begins.
+local function line_of(f)
+    local facts = type(f) == "function" and debug.getinfo(f, "S")
+    return facts and ("%s:%d"):format(facts.short_src, facts.linedefined) or ""
+end
+
+--- The key of a call whose function was recorded as `entry`, with the arrays that it reads; nil: it has none.
+local function key_of(name, entry, lifted, arrays, settings, site)
+    local parts = { program_key(name, entry) }
+    if not parts[1] or not add_forms(parts, arrays) or not add_forms(parts, lifted) then return nil end
+    add_settings(parts, settings)
+    local file, line = core.user_site()
+    parts[#parts + 1] = ("%s %s:%d"):format(tostring(np.default_device()), file or "", line or 0)
+    parts[#parts + 1] = line_of(site)
+    return table.concat(parts, " ")
+end
+
+-- ---- Calls ----------------------------------------------------------------------------------------------------------
+
+--- The arrays of two lists.
+local function joined(list, more)
+    local result = core.copy_list(list)
+    for k = 1, #more do result[#result + 1] = more[k] end
+    return result
+end
+
+--- f as it was recorded, on other arrays that it reads.
+local function function_of(name, entry, lifted)
+    local function f(...)
+        local leaves, follows = joined({ ... }, lifted), false
+        for _, x in ipairs(leaves) do follows = follows or core.info(x).committed ~= 0 end
+        return staging.run(name, entry, leaves, follows)
+    end
+    jit.off(f)
+    return f
+end
+
+local recording -- the frame in which a solver is recorded
+
+--- Whether the innermost trace is that of a solver, whose results nobody differentiates or batches.
+function solvers.is_recording()
+    local frame = core.frame()
+    return recording == frame and #frame.levels == 1
+end
+
+--- Records a solver for a function.
+local function record(name, run, entry, lifted, arrays, settings)
+    local scope = C.neap_scope_open(core.ctx, nil) -- a program is called in other scopes too
+    recording = core.frame()
+    local function undo()
+        recording = nil
+        C.neap_scope_close(core.ctx, scope)
+    end
+    return core.during(undo, closed, name, function(list, own)
+        return run(function_of(name, entry, own), list, settings)
+    end, pack(arrays, lifted), nil, true) -- what it computes of constants alone is part of the program
+end
+
+--- Whether programs can be found again where a call is made now.
+function solvers.is_plain()
+    return not core.recording() and not core.sized() and not staging.switch.off and axes.mesh() == nil
+end
+
+--- A solver: run(f, arrays, settings) -> results, trees of arrays. What it does follows from these three alone: f, a
+-- function of arrays; `arrays`, a list; and `settings`, a table of numbers, texts, booleans and tables of these. So run
+-- is a function of a module, and reads no variable that changes. Returns solve(name, f, given, arrays, settings, site):
+-- `given` has an array for each argument of f, or what stands for one ({ shape={…}, dtype="f32" }); `site` is the
+-- user's own function, for its line.
+function solvers.new(run)
+    local found = { count = 0, programs = {} }
+    all[#all + 1] = found
+    local function solve(name, f, given, arrays, settings, site)
+        if not solvers.is_plain() then return run(f, arrays, settings) end
+        local entry, lifted = closed(name, f, staging.with_specs(name, given))
+        local key = key_of(name, entry, lifted, arrays, settings, site)
+        if not key then return run(f, arrays, settings) end
+        local known = found.programs[key]
+        if not known then
+            local more
+            known, more = record(name, run, entry, lifted, arrays, settings)
+            if #more > 0 then -- arrays from elsewhere, which may be of this call alone
+                return staging.run(name, known, joined(joined(arrays, lifted), more), true)
+            end
+            if found.count >= MOST_PROGRAMS then found.count, found.programs = 0, {} end
+            found.count, found.programs[key] = found.count + 1, known
+        end
+        return staging.run(name, known, joined(arrays, lifted))
+    end
+    jit.off(solve)
+    return solve
+end
+
+--- Forgets all programs.
+function solvers.forget()
+    for _, found in ipairs(all) do found.count, found.programs = 0, {} end
+end
+
+-- They run the user's functions, or loop over what those returned.
+for _, f in ipairs { program_key, key_of, add_forms, add_settings, function_of, record } do jit.off(f) end
+
+return solvers

@@ -1,0 +1,117 @@
+--- solvers_test.lua: solvers find the program again that was recorded for a function like the one that they get
+-- (tracing/solvers.lua), and notice whatever makes a function another one.
+local check = require "tests.lib.check"
+local np = require "neap"
+
+--- How many programs f(…) records, and its results.
+local function recorded(f, ...)
+    local before = np.debug.counters().programs
+    local results = { f(...) }
+    return np.debug.counters().programs - before, unpack(results)
+end
+
+local function f64(...) return np.array({ ... }, { dtype = "f64" }) end
+
+local TIMES = np.arange(6):astype "f64"
+
+-- Calls with a number array c, a fresh function each.
+local CALLS = {
+    quad = function(c) return (np.integrate.quad(function(x) return np.exp(-x * x * c[0]) end, 0, np.inf)) end,
+    dblquad = function(c) return (np.integrate.dblquad(function(y, x) return x * y * c[0] end, 0, 1, 0, 2)) end,
+    solve_ivp = function(c)
+        return np.integrate.solve_ivp(function(_, y) return -y * c[0] end, { 0, 1 }, f64(1), { t_eval = { 0.5, 1 } }).y
+    end,
+    root = function(c) return np.optimize.root(function(x) return x * x - c end, f64(1)).x end,
+    root_scalar = function(c)
+        return np.optimize.root_scalar(function(x) return x ^ 3 - c[0] end, { bracket = { 0, 9 } }).root
+    end,
+    minimize = function(c) return np.optimize.minimize(function(x) return ((x - c) ^ 2):sum() end, f64(0)).x end,
+    minimize_scalar = function(c) return np.optimize.minimize_scalar(function(x) return (x - c[0]) ^ 2 end).x end,
+    least_squares = function(c)
+        return np.optimize.least_squares(function(x) return x[0] * TIMES - c[0] * TIMES end, f64(0)).x
+    end,
+    curve_fit = function(c)
+        return (np.optimize.curve_fit(function(t, a) return a * t end, TIMES, TIMES * c[0], { 0 }))
+    end,
+}
+
+for name, call in pairs(CALLS) do
+    check.test(name .. ": a fresh function on other arrays costs one recording", function()
+        np.clear_caches()
+        local first = recorded(call, f64(2))
+        check.ok(first > 1, "the solver is recorded")
+        local again, found = recorded(call, f64(3))
+        if name ~= "dblquad" then check.equal(again, 1, "the function alone") end -- there it has a loop itself
+        check.ok(again < first, "less than the solver")
+        local direct = np.disable_jit(call)(f64(3))
+        check.equal(found:totable(), direct:totable(), "the bits of a solver that just runs")
+        np.clear_caches()
+        check.equal(recorded(call, f64(2)), first, "np.clear_caches forgets")
+    end)
+end
+
+check.test("numbers, fields and functions that f reads are those of the call", function()
+    local scale, model = 1, { power = 1, inner = { f = np.sin } }
+    local function f(x) return model.inner.f(x) ^ model.power * scale end
+    local function integral() return (np.integrate.quad(f, f64(0)[0], 1)):item() end
+    local function expected(g) return (np.integrate.quad(g, f64(0)[0], 1)):item() end
+    check.equal(integral(), expected(np.sin))
+    scale = 2
+    check.equal(integral(), expected(function(x) return np.sin(x) * 2 end))
+    model.power = 2
+    check.equal(integral(), expected(function(x) return np.sin(x) ^ 2 * 2 end))
+    model.inner.f = np.cos
+    check.equal(integral(), expected(function(x) return np.cos(x) ^ 2 * 2 end))
+end)
+
+check.test("options, shapes and dtypes make other programs", function()
+    local function parts(o)
+        local _, _, info = np.integrate.quad(function(x) return np.sqrt(x) end, f64(0)[0], 1, o)
+        return info.parts:item()
+    end
+    local few, many = parts { epsabs = 1e-2 }, parts { epsabs = 1e-12 }
+    check.ok(few < many, "the tolerance counts")
+    check.equal(parts { epsabs = 1e-2 }, few)
+    local function root(n, dtype)
+        return np.optimize.root(function(x) return x * x - 4 end, np.ones(n, { dtype = dtype })).x
+    end
+    for _, case in ipairs { { 1, "f32" }, { 2, "f32" }, { 2, "f64" }, { 1, "f32" } } do
+        local x = root(case[1], case[2])
+        check.equal({ x.dtype, x.shape[1] }, { case[2], case[1] })
+    end
+end)
+
+check.test("a rule for batches is asked at each call", function()
+    local scale = 1
+    local f = np.custom_vmap(function(x) return x * 1 end):def_vmap(function(_, _, x) return x * scale, true end)
+    local function integral() return (np.integrate.quad(function(x) return f(x) end, 0, 2)):item() end
+    check.close(integral(), 2, 1e-6)
+    scale = 3
+    check.close(integral(), 6, 1e-6)
+end)
+
+check.test("what f calls back is called at each call", function()
+    local calls = 0
+    local function f(x)
+        np.callback(function() calls = calls + 1 end)(x)
+        return x * x - 4
+    end
+    local function solve() return np.optimize.root(f, np.ones(1)).x:item() end
+    check.close(solve(), 2, 1e-6)
+    np.effects_barrier()
+    local first = calls
+    check.ok(first > 0, "called")
+    check.close(solve(), 2, 1e-6)
+    np.effects_barrier()
+    check.equal(calls, 2 * first)
+end)
+
+check.test("more functions than are kept", function()
+    local zero = f64(0)[0]
+    local function integral(k) return (np.integrate.quad(function(x) return x * k end, zero, 1)) end
+    for k = 1, 70 do check.close(integral(k):item(), k / 2, 1e-12) end
+    check.equal(recorded(integral, 70), 1)
+    check.ok(recorded(integral, 1) > 1, "the first is forgotten")
+end)
+
+check.done()
