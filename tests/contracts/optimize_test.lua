@@ -300,6 +300,14 @@ of("np.optimize.minimize", {
             end, { mesh = mesh, in_specs = { np.P "i" }, out_specs = np.P "i" })(c)
             check.ok(distance(x:totable(), c:totable()) < 1e-4)
         end,
+        ["np.optimize.minimize: from out of bounds as from the bounds"] = function()
+            local function search(x0)
+                return np.optimize.minimize(quartic, np.array(x0, { dtype = "f64" }),
+                                            { bounds = { { 0, 0 }, { 2, 2.5 } }, args = { np.array { 2, 3 } } })
+            end
+            local inside, outside = search { 2, 0 }, search { 9, -7 } -- SciPy's L-BFGS-B moves x0, and says nothing
+            check.equal({ outside.x:totable(), outside.nfev }, { inside.x:totable(), inside.nfev })
+        end,
         ["np.optimize.minimize: a bound moves the minimum that it holds"] = function()
             local function held(upper)
                 return np.optimize.minimize(quartic, np.zeros { 2 }:astype "f64",
@@ -506,8 +514,10 @@ of("np.optimize.curve_fit", {
         { "option 'sigma' must be a number, or have shape %(6,%) or %(6, 6%), got %(2,%)", function()
             np.optimize.curve_fit(decay, TIMES, TIMES, { 1, 1 }, { sigma = { 1, 2 } })
         end },
-        { "argument 4 %(p0%) must be an array, got nothing %(nil%): how many parameters", function()
-            np.optimize.curve_fit(function(...) return decay(...) end, TIMES, TIMES)
+        { "argument 4 %(p0%) must be an array, got nothing %(nil%): .* it takes any number of arguments, as a jitted "
+          .. "function does", function() np.optimize.curve_fit(np.jit(decay), TIMES, TIMES) end },
+        { "argument 4 %(p0%) must be an array, got nothing %(nil%): .* it has none behind x", function()
+            np.optimize.curve_fit(function(t) return t end, TIMES, TIMES)
         end },
         { "is not finite", function() np.optimize.curve_fit(decay, TIMES, TIMES, { np.nan, 1 }) end },
         { "a number of p0 is out of the bounds", function()

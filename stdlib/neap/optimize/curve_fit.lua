@@ -64,7 +64,9 @@ end
 local function ones_of(name, f)
     local facts = type(f) == "function" and debug.getinfo(f, "u")
     if not facts or facts.isvararg or facts.nparams < 2 then
-        raise(name, "argument 4 (p0) must be an array, got nothing (nil): how many parameters f has cannot be told")
+        raise(name, "argument 4 (p0) must be an array, got nothing (nil): it says how many parameters there are, which "
+              .. "f does not: %s", not facts and "it is no Lua function" or facts.isvararg
+              and "it takes any number of arguments, as a jitted function does" or "it has none behind x")
     end
     local ones = {}
     for k = 1, facts.nparams - 1 do ones[k] = 1 end

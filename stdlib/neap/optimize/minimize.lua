@@ -193,7 +193,8 @@ return function(optimize)
     -- letters; gradients are np.grad's, the line search asks for the strong Wolfe conditions, and with bounds for
     -- sufficient decrease on a path bent at the bounds.
     --- method: "bfgs", "l-bfgs", "newton-cg" or "nelder-mead"; by default "bfgs", with bounds "l-bfgs"
-    --- bounds: the least and the greatest x: numbers, arrays or trees like x0; for "l-bfgs" alone
+    --- bounds: the least and the greatest x: numbers, arrays or trees like x0; for "l-bfgs" alone. Where x0 is out of
+    -- bounds the search begins at them, as SciPy's L-BFGS-B does
     --- tol: how large the largest element of the gradient may be, by default 1e-5; for "l-bfgs" the fall of f relative
     -- to f, too (2.2e-9); for "nelder-mead" the size of the simplex and the spread of its values (1e-4)
     --- maxiter: the most iterations; by default 200 for each number of x, for "l-bfgs" 15000
