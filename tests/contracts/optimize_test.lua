@@ -402,7 +402,9 @@ of("np.optimize.least_squares", {
     options = { TIGHT, with(TIGHT, { method = "lm", maxiter = 80 }), with(TIGHT, { loss = "soft_l1", f_scale = 0.5 }),
                 with(TIGHT, { loss = "huber", f_scale = 0.25 }), with(TIGHT, { loss = "cauchy", f_scale = 2 }),
                 with(TIGHT, { loss = "arctan", f_scale = 2.5 }), with(TIGHT, { bounds = { 0.5, 1.125 } }),
-                with(TIGHT, { bounds = { -4, 1.0625 }, loss = "soft_l1", method = "trf" }) },
+                with(TIGHT, { bounds = { -4, 1.0625 }, loss = "soft_l1", method = "trf" }),
+                with(TIGHT, { bounds = { 0.5, 1.125 }, method = "dogbox" }),
+                with(TIGHT, { bounds = { -4, 1.0625 }, loss = "huber", f_scale = 0.25, method = "dogbox" }) },
     unseen = { args = "each call gives them" },
     call = function(f, o, y)
         local r = f(residuals, np.ones({ 2 }, { dtype = y.dtype }), with(o, { args = { y } }))
@@ -420,7 +422,7 @@ of("np.optimize.least_squares", {
         { "there are 1 residuals for 2 numbers in x", function() np.optimize.least_squares(np.sum, np.ones(2)) end },
         { "a residual is not finite at x0", function() np.optimize.least_squares(np.log, -np.ones(2)) end },
         { "option 'loss'", function() np.optimize.least_squares(np.sin, np.ones(2), { loss = "l2" }) end },
-        { "option 'method'", function() np.optimize.least_squares(np.sin, np.ones(2), { method = "dogbox" }) end },
+        { "option 'method'", function() np.optimize.least_squares(np.sin, np.ones(2), { method = "newton" }) end },
         { 'method "lm" takes no bounds', function()
             np.optimize.least_squares(np.sin, np.ones(2), { method = "lm", bounds = { 0, 2 } })
         end },
@@ -464,6 +466,11 @@ of("np.optimize.least_squares", {
             r = found({ -1.2, 1 }, { { -50, 0 }, { 0.5, 100 } })
             check.ok(r.success and distance(r.x:totable(), { 0.5, 0.25 }) < 1e-7)
             check.equal({ r.active_mask:totable(), r.x:lt(np.array { 0.5, 100 }):all():item() }, { { 1, 0 }, true })
+            r = found({ -1.2, 1 }, { { -50, 0 }, { 0.5, 100 } }, { method = "dogbox" })
+            check.ok(r.success and distance(r.x:totable(), { 0.5, 0.25 }) < 1e-7)
+            check.equal({ r.active_mask:totable(), r.x[0]:item(), r.nit < 30 }, { { 1, 0 }, 0.5, true })
+            r = found({ 2, 2 }, nil, { method = "dogbox" })
+            check.ok(r.success and distance(r.x:totable(), { 1, 1 }) < 1e-7)
             r = found({ 2, 2 }, nil, { method = "trf", maxiter = 2 })
             check.equal({ r.success, r.status, r.nit, r.active_mask:totable() }, { false, 0, 2, { 0, 0 } })
             local function line(x) return x:sum() - 3 end

@@ -158,8 +158,8 @@ return function(optimize)
         if guessed and o.bounds ~= nil then
             start = inside_of(problem.bounds(name, { bounds = o.bounds }, vector_of(start)), start)
         end
-        local bounds = least.bounds(name, { bounds = o.bounds }, vector_of(start), start)
-        checked.bounded, checked.absolute_sigma = bounds ~= nil, o.absolute_sigma or false
+        local bounds, method = least.bounds(name, { bounds = o.bounds }, vector_of(start), start)
+        checked.bounded, checked.method, checked.absolute_sigma = bounds ~= nil, method, o.absolute_sigma or false
         local arrays = { start, unpack(bounds or {}) }
         local p, cov, status, finite = solver(name, residuals, { n = 1, start }, arrays, checked, f)
         if problem.tracing() then return p, cov end

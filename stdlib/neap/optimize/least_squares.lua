@@ -1,5 +1,5 @@
 --- least_squares.lua: np.optimize.least_squares: the least sum of squares of residuals, by Levenberg and Marquardt, or,
--- with bounds, as reflective.lua says.
+-- with bounds, as reflective.lua or dogleg.lua says.
 --
 -- A step h solves (J'J + mu D²) h = -J'r, where D are the largest norms of the columns of J so far, by a QR
 -- factorization of J with the rows of sqrt(mu) D below. mu falls where the sum of squares falls as the linear model
@@ -8,6 +8,7 @@
 -- so that J'r is the gradient and J'J the Hessian without second derivatives of residuals (B. Triggs et al., Bundle
 -- Adjustment, 1999).
 local core = require "neap.core"
+local dogleg = require "neap.optimize.dogleg"
 local losses = require "neap.optimize.losses"
 local problem = require "neap.optimize.problem"
 local reflective = require "neap.optimize.reflective"
@@ -25,6 +26,8 @@ local MESSAGES = {
     [2] = "the sum of squares falls by less than ftol",
     [3] = "the step is smaller than xtol",
 }
+
+local BOUNDED = { trf = reflective, dogbox = dogleg } -- methods that take bounds
 
 local least = { MESSAGES = MESSAGES }
 
@@ -57,7 +60,7 @@ function least.find(name, residuals, start, o, bounds)
     end
     jit.off(condition)
     return roots.find(name, condition, start, function(_, x)
-        if bounds then return reflective.search(residuals, x, bounds, o) end
+        if bounds then return BOUNDED[o.method].search(residuals, x, bounds, o) end
         return shared.search(residuals, x, o, turn, gradient_of)
     end)
 end
@@ -94,10 +97,11 @@ local function solve(residuals, arrays, s)
     local r, jac = residuals(found), np.jacfwd(residuals)(found)
     local scaled_r, scaled_jac = shared.scaled(r, jac, s)
     local gradient = scaled_r:matmul(scaled_jac)
-    local slopes = bounds and reflective.slopes(found, gradient, bounds) or gradient
+    local method = BOUNDED[s.method]
+    local slopes = bounds and method.slopes(found, gradient, bounds) or gradient
     return { x = found, cost = shared.cost(r, s), fun = r, jac = jac, grad = gradient,
              optimality = shared.largest(slopes), nit = facts.nit, nfev = facts.nfev, status = facts.status,
-             success = facts.status:gt(0), active_mask = bounds and reflective.active(found, bounds, s.xtol) }, finite
+             success = facts.status:gt(0), active_mask = bounds and method.active(found, bounds, s.xtol) }, finite
 end
 
 local solver = solvers.new(solve)
@@ -105,13 +109,14 @@ local solver = solvers.new(solve)
 local OPTIONS = { method = true, bounds = true, loss = true, f_scale = true, ftol = true, xtol = true, gtol = true,
                   maxiter = true, args = true }
 
---- The option bounds as two vectors (problem.bounds), with room between them; those of the method "trf", if there is no
--- such option, are infinite. nil for the method "lm".
+--- The option bounds as two vectors (problem.bounds), with room between them; infinite ones, if a method that takes
+-- bounds gets none. nil for the method "lm". And the method.
 function least.bounds(name, o, x, start)
-    local method = problem.choice(name, o, "method", { lm = true, trf = true }, o.bounds == nil and "lm" or "trf")
+    local known, usual = { lm = true, trf = true, dogbox = true }, o.bounds == nil and "lm" or "trf"
+    local method = problem.choice(name, o, "method", known, usual)
     if method == "lm" then
-        if o.bounds ~= nil then raise(name, 'method "lm" takes no bounds; "trf" does') end
-        return nil
+        if o.bounds ~= nil then raise(name, 'method "lm" takes no bounds; "trf" and "dogbox" do') end
+        return nil, method
     end
     local bounds = problem.bounds(name, { bounds = o.bounds or { -math.huge, math.huge } }, x)
     if not problem.tracing() then
@@ -122,7 +127,7 @@ function least.bounds(name, o, x, start)
             raise(name, "a number of %s is out of the bounds", x.what or "x0")
         end
     end
-    return bounds
+    return bounds, method
 end
 
 function least.define(optimize)
@@ -132,14 +137,16 @@ function least.define(optimize)
     -- has numbers. The result has x, in the form of x0; cost; fun, the residuals; jac, their derivatives, a row for
     -- each residual and a column for each number of x; grad, the gradient of the cost, in the form of x0, and
     -- optimality, its largest element (with "trf" each one counts times the distance from the bound to which x would
-    -- go); success, status and message; nit and nfev, the numbers of iterations and evaluations; with "trf"
-    -- active_mask, in the form of x0: -1 where x is at the lower bound, 1 where at the upper one, 0 elsewhere. The
-    -- status is 1, 2 or 3 if gtol, ftol or xtol was reached, 0 maxiter reached, -1 a residual or derivative is not
-    -- finite. All is computed in the dtype of f and x0, f32 for halves. Raises if a residual is not finite at x0, or x0
-    -- is out of bounds. In a trace or np.shard_map success, status, nit and nfev are arrays, nothing is raised and
-    -- there is no message. x is differentiable in all arrays that f reads, and in active bounds (np.custom_root). Names
-    -- are as in scipy.optimize.least_squares; derivatives of f are np.jacfwd's.
-    --- method: "lm", Levenberg and Marquardt's, or "trf", reflective steps within bounds; with bounds "trf", else "lm"
+    -- go, with "dogbox" none of numbers that a bound holds); success, status and message; nit and nfev, the numbers of
+    -- iterations and evaluations; with bounds active_mask, in the form of x0: -1 where x is at the lower bound, 1
+    -- where at the upper one, 0 elsewhere. The status is 1, 2 or 3 if gtol, ftol or xtol was reached, 0 maxiter
+    -- reached, -1 a residual or derivative is not finite. All is computed in the dtype of f and x0, f32 for halves.
+    -- Raises if a residual is not finite at x0, or x0 is out of bounds. In a trace or np.shard_map success, status,
+    -- nit and nfev are arrays, nothing is raised and there is no message. x is differentiable in all arrays that f
+    -- reads, and in active bounds (np.custom_root). Names are as in scipy.optimize.least_squares; derivatives of f are
+    -- np.jacfwd's.
+    --- method: "lm", Levenberg and Marquardt's, or within bounds "trf", reflective steps, or "dogbox", steps in boxes,
+    -- which come to bounds exactly; with bounds "trf", else "lm"
     --- bounds: the least and the greatest x: numbers, arrays or trees like x0; infinite where there is none
     --- loss: of the square z of a residual over f_scale: "linear" z, "soft_l1" 2 (sqrt(1 + z) - 1), "huber" z to 1 and
     -- then 2 sqrt(z) - 1, "cauchy" log(1 + z), "arctan" arctan(z)
@@ -159,14 +166,14 @@ function least.define(optimize)
         local o = core.options(name, given, OPTIONS)
         f = problem.with_args(name, f, o)
         local x = problem.vector(name, f, x0)
-        local bounds = least.bounds(name, o, x, x.start)
+        local bounds, method = least.bounds(name, o, x, x.start)
         local checked, value = least.options(name, o, x.dtype, x.n), problem.of_vector(name, f, x)
         local count = 1
         for _, extent in ipairs(x.result.shape) do count = count * extent end
         if not bounds then least.check_count(name, count, x.n) end
         local function residuals(v) return value(v):reshape(-1) end
         jit.off(residuals)
-        checked.bounded = bounds ~= nil
+        checked.bounded, checked.method = bounds ~= nil, method
         local arrays = { x.start, unpack(bounds or {}) }
         local result, finite = solver(name, residuals, { n = 1, x.start }, arrays, checked, f)
         if not problem.tracing() and not finite:item() then raise(name, "a residual is not finite at x0") end

@@ -59,11 +59,12 @@ end
 --
 --     x, r, jac, cost  the point, residuals, their derivatives, and the cost there
 --     sizes            the largest norms of columns of jac so far
---     damping, growth  of the next step
+--     damping, growth  of the next step; at first `damping` and 2
 --     k, status        how many turns there were; a key of MESSAGES (least_squares.lua), or RUNNING
 --
--- gradient(x, r, jac): what gtol compares, of r and jac scaled for the loss. Returns x and { nit, nfev, status }.
-function residuals.search(f, x, o, turn, gradient)
+-- gradient(x, r, jac): what gtol compares, of r and jac scaled for the loss. damping: a 0-d array; nil: 0.001. Returns
+-- x and { nit, nfev, status }.
+function residuals.search(f, x, o, turn, gradient, damping)
     local jacobian = np.jacfwd(f)
     local r, jac = f(x), jacobian(x)
     local slopes = gradient(x, residuals.scaled(r, jac, o))
@@ -71,20 +72,21 @@ function residuals.search(f, x, o, turn, gradient)
     local last = np.while_loop(function(s) return s.status:eq(residuals.RUNNING) end, function(s)
         return turn(f, jacobian, s, o)
     end, { x = x, r = r, jac = jac, cost = residuals.cost(r, o), sizes = np.zeros_like(x),
-           damping = np.ones_like(x[0]) * 1e-3, growth = np.ones_like(x[0]) * 2, k = code(0),
+           damping = damping or np.ones_like(x[0]) * 1e-3, growth = np.ones_like(x[0]) * 2, k = code(0),
            status = where(np.isfinite(slopes):all(), first, code(-1)) })
     return last.x, { nit = last.k, nfev = last.k + 1, status = last.status }
 end
 
 --- The state behind a step h from s to x, where residuals are `moved`: taken if the cost falls, which the model expects
--- it to do by `expected`. gradient: as in search.
-function residuals.after(jacobian, s, o, h, x, moved, expected, gradient)
+-- it to do by `expected`. gradient: as in search. rule(s, gain, taken): the damping and the growth then, where gain is
+-- the fall of the cost over that which is expected; nil: those of Levenberg and Marquardt's method.
+function residuals.after(jacobian, s, o, h, x, moved, expected, gradient, rule)
     local cost = residuals.cost(moved, o)
     local gain = (s.cost - cost) / expected
     local taken = both(np.isfinite(cost), gain:gt(0))
     local jac = np.cond(taken, function() return jacobian(x) end, function() return s.jac end)
     local r, place = where(taken, moved, s.r), where(taken, x, s.x)
-    local damping, growth = damping_after(s, gain, taken)
+    local damping, growth = (rule or damping_after)(s, gain, taken)
     cost = where(taken, cost, s.cost)
     local slopes = gradient(place, residuals.scaled(r, jac, o))
     local status = status_after(s, h, cost, gain, taken, slopes, o)

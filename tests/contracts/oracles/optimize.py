@@ -51,7 +51,8 @@ def residuals_fit(o, y):
         return np.array([x[0] + 0.2 * x[0] ** 2, x[1] - 0.3 * x[0], 0.5 * x[0] * x[1], x[0] + x[1]]) - y
 
     r = scipy.optimize.least_squares(f, np.ones(2), ftol=1e-15, xtol=1e-15, gtol=1e-15, loss=o.get("loss", "linear"),
-                                     f_scale=o.get("f_scale", 1.0), bounds=o.get("bounds", (-np.inf, np.inf)))
+                                     f_scale=o.get("f_scale", 1.0), bounds=o.get("bounds", (-np.inf, np.inf)),
+                                     method="dogbox" if o.get("method") == "dogbox" else "trf")
     return r.x, r.cost
 
 
