@@ -28,22 +28,28 @@ end
 --- A column of other texts, by the number of each level from 1; false or nothing: none.
 local function renamed(column, list) return text.of_numbers(column.codes, #column.levels, list) end
 
---- An array of numbers or booleans by the number of each level from 1; `none` in rows without a text.
-local function looked_up(column, list, none, dtype)
-    local n = #column.levels
-    local values = {}
-    for k = 1, n do
-        if list[k] == nil then values[k] = none else values[k] = list[k] end
-    end
-    values[n + 1] = none
+local POINTERS = { bool = "uint8_t *", i64 = "int64_t *", f64 = "double *" }
+
+--- An array of the numbers or booleans f(text, number of its level) of each text that a row has; `none` in rows without
+-- one. f must not call into neap: what it gives is written to the array's memory, for a table of so many values takes
+-- longer than f.
+local function looked_up(column, f, none, dtype)
+    local used, levels = text.used(column), column.levels
+    local n = #levels
+    local values = core.fill(core.dtype_codes[dtype], { n + 1 }, function(out)
+        for k = 1, n do
+            if used[k] ~= 0 then out[k - 1] = f(levels[k], k) else out[k - 1] = none end
+        end
+        out[n] = none
+    end, POINTERS[dtype])
     local numbers = np.where(np.less(column.codes, 0), n, column.codes):astype "i32"
-    return np.take(np.array(values, { dtype = dtype }), numbers)
+    return np.take(values, numbers)
 end
 
 --- Integers of texts: i64, or f64 with NaN where a row has no text.
-local function counted(column, list)
-    if np.any(np.less(column.codes, 0)):item() then return looked_up(column, list, np.nan, "f64") end
-    return looked_up(column, list, 0, "i64")
+local function counted(column, f)
+    if np.any(np.less(column.codes, 0)):item() then return looked_up(column, f, core.NAN, "f64") end
+    return looked_up(column, f, 0, "i64")
 end
 
 -- ---- Characters -----------------------------------------------------------------------------------------------------
@@ -125,7 +131,7 @@ end
 --- text:len(): how many characters texts have: i64, or f64 with NaN where there is no text.
 --- > np.table({{"name", {"Zoë", "Al"}}}).name:len()
 -- [3 2]
-function methods.len(column) return counted(column, each(column, length)) end
+function methods.len(column) return counted(column, length) end
 
 --- text:sub(i, j): characters i to j of texts, from 1, from the end if negative; to the last one without j: as Lua's
 -- string.sub has bytes.
@@ -225,8 +231,8 @@ function methods.contains(column, pattern, given)
     local name = "text.contains"
     local plain = is_plain(name, given)
     string_given(name, 1, "pattern", pattern)
-    local found = guarded(name, each, column, function(s) return string.find(s, pattern, 1, plain) ~= nil end)
-    return looked_up(column, found, false, "bool")
+    local find = string.find
+    return guarded(name, looked_up, column, function(s) return find(s, pattern, 1, plain) ~= nil end, false, "bool")
 end
 
 --- text:startswith(s), text:endswith(s): which texts begin or end with a string, arrays of bool; as text:contains else.
@@ -234,14 +240,12 @@ end
 -- [ True False  True]
 function methods.startswith(column, start)
     string_given("text.startswith", 1, "s", start)
-    return looked_up(column, each(column, function(s) return s:sub(1, #start) == start end), false, "bool")
+    return looked_up(column, function(s) return s:sub(1, #start) == start end, false, "bool")
 end
 
 function methods.endswith(column, ending)
     string_given("text.endswith", 1, "s", ending)
-    return looked_up(column, each(column, function(s)
-        return #s >= #ending and s:sub(#s - #ending + 1) == ending
-    end), false, "bool")
+    return looked_up(column, function(s) return #s >= #ending and s:sub(#s - #ending + 1) == ending end, false, "bool")
 end
 
 --- text:find(pattern, {plain=false}): at which character the first match of a Lua pattern begins, from 1, an i64 array;
@@ -253,10 +257,10 @@ function methods.find(column, pattern, given)
     local name = "text.find"
     local plain = is_plain(name, given)
     string_given(name, 1, "pattern", pattern)
-    return looked_up(column, guarded(name, each, column, function(s)
+    return guarded(name, looked_up, column, function(s)
         local at = string.find(s, pattern, 1, plain)
         return at and length(s:sub(1, at - 1)) + 1 or 0
-    end), 0, "i64")
+    end, 0, "i64")
 end
 
 --- How many captures a Lua pattern has; nil with a message where one is a place.
@@ -435,10 +439,9 @@ function methods.to_numeric(column, given)
         return value or core.NAN
     end)
     if whole and next(list) ~= nil and not np.any(np.less(column.codes, 0)):item() then
-        return looked_up(column, list, 0, "i64")
+        return looked_up(column, function(_, k) return list[k] end, 0, "i64")
     end
-    for k, value in pairs(list) do list[k] = tonumber(value) end
-    return looked_up(column, list, core.NAN, "f64")
+    return looked_up(column, function(_, k) return tonumber(list[k]) end, core.NAN, "f64")
 end
 
 return methods
