@@ -11,6 +11,9 @@
 -- all arrays, the settings, the default device; and the lines of f and of the call, which errors name. Arrays that f
 -- reads are inputs, so other data finds the same program; numbers that f reads are part of the key.
 --
+-- A program takes longer to make than the solver does to run just so. So the first call of a key runs the solver, the
+-- second one makes the program: a function that is another one in each call, as its numbers are others, has none made.
+--
 -- Where a trace, a gradient or a mode is open, where jit is off, and where the key cannot tell all (f prints, or calls
 -- back), the solver just runs.
 local ffi = require "ffi"
@@ -22,11 +25,11 @@ local np, C = core.np, core.C
 local pack, closed = staging.pack, staging.closed
 local type = type
 
-local MOST_PROGRAMS = 64 -- of one solver; more than that start afresh
+local MOST_PROGRAMS, MOST_BYTES = 64, 2 ^ 20 -- of one solver: programs, and bytes of keys; more start afresh
 
 local solvers = {}
 
-local all = {} -- of each solver, what it has found
+local all = {} -- what each solver knows
 
 local data_box, bytes_box = ffi.new("char *[1]"), ffi.new("size_t[1]")
 
@@ -131,6 +134,22 @@ local function record(name, run, entry, lifted, arrays, settings)
     end, pack(arrays, lifted), nil, true) -- what it computes of constants alone is part of the program
 end
 
+local SEEN, ALONE = 1, 2 -- of a key: a call had it; its programs are of one call alone
+
+--- Makes a solver know nothing: programs by key, and their count; seen, SEEN or ALONE by key, and the bytes of these.
+local function nothing_known(own)
+    own.count, own.programs, own.bytes, own.seen = 0, {}, 0, {}
+    return own
+end
+
+--- Whether no program is made for a key: no call had it before, or there was none that others could use.
+local function is_new(own, key)
+    if own.seen[key] then return own.seen[key] == ALONE end
+    if own.bytes + #key > MOST_BYTES then own.bytes, own.seen = 0, {} end
+    own.bytes, own.seen[key] = own.bytes + #key, SEEN
+    return true
+end
+
 --- Whether programs can be found again where a call is made now.
 function solvers.is_plain()
     return not core.recording() and not core.sized() and not staging.switch.off and axes.mesh() == nil
@@ -142,22 +161,24 @@ end
 -- `given` has an array for each argument of f, or what stands for one ({ shape={…}, dtype="f32" }); `site` is the
 -- user's own function, for its line.
 function solvers.new(run)
-    local found = { count = 0, programs = {} }
-    all[#all + 1] = found
+    local own = nothing_known {}
+    all[#all + 1] = own
     local function solve(name, f, given, arrays, settings, site)
         if not solvers.is_plain() then return run(f, arrays, settings) end
         local entry, lifted = closed(name, f, staging.with_specs(name, given))
         local key = key_of(name, entry, lifted, arrays, settings, site)
         if not key then return run(f, arrays, settings) end
-        local known = found.programs[key]
+        local known = own.programs[key]
+        if not known and is_new(own, key) then return run(f, arrays, settings) end
         if not known then
             local more
             known, more = record(name, run, entry, lifted, arrays, settings)
             if #more > 0 then -- arrays from elsewhere, which may be of this call alone
+                own.seen[key] = ALONE
                 return staging.run(name, known, joined(joined(arrays, lifted), more), true)
             end
-            if found.count >= MOST_PROGRAMS then found.count, found.programs = 0, {} end
-            found.count, found.programs[key] = found.count + 1, known
+            if own.count >= MOST_PROGRAMS then own.count, own.programs = 0, {} end
+            own.count, own.programs[key] = own.count + 1, known
         end
         return staging.run(name, known, joined(arrays, lifted))
     end
@@ -167,7 +188,7 @@ end
 
 --- Forgets all programs.
 function solvers.forget()
-    for _, found in ipairs(all) do found.count, found.programs = 0, {} end
+    for _, own in ipairs(all) do nothing_known(own) end
 end
 
 -- They run the user's functions, or loop over what those returned.
