@@ -74,6 +74,17 @@ local function cbc_text()
     return has_both and "libCbcSolver.so.3 with libClp.so.1" or "none: install coinor-libcbc3"
 end
 
+--- Compressed columns (np.io.read_feather, np.io.read_parquet) need these.
+local function codecs_text()
+    local there, missing = {}, {}
+    for _, pair in ipairs { { "libzstd.so.1", "libzstd1" }, { "liblz4.so.1", "liblz4-1" },
+                            { "libsnappy.so.1", "libsnappy1v5" } } do
+        if has_library(pair[1]) then there[#there + 1] = pair[1] else missing[#missing + 1] = pair[2] end
+    end
+    local text = #there > 0 and table.concat(there, ", ") or "none"
+    return #missing > 0 and text .. ": install " .. table.concat(missing, ", ") or text
+end
+
 local function ffmpeg_text()
     return program "ffmpeg" or "not installed (package ffmpeg)"
 end
@@ -114,6 +125,7 @@ function doctor.report(facts)
         { "sparse systems", facts.sparse_systems },
         { "MPI", mpi_text(facts.mpi) },
         { "zlib", has_library("libz.so.1") and "libz.so.1" or "none: install zlib1g" },
+        { "columns' codecs", codecs_text() },
         { "PNG images", facts.png },
         { "JPEG images", facts.jpeg },
         { "linear programs", cbc_text() },

@@ -455,6 +455,8 @@ elsewhere("np.io.load_tokenizer tokenizer.encode tokenizer.encode_batch tokenize
           "tests/golden/tokenizers_test.lua", "what the tokenizers package gives")
 elsewhere("np.io.load_json np.io.save_json np.io.from_json np.io.to_json np.io.null np.io.empty_object",
           "tests/stdlib/json_test.lua", "values and texts, both ways")
+elsewhere("np.io.read_feather np.io.write_feather np.io.read_parquet np.io.write_parquet",
+          "tests/golden/columnar_test.lua", "files of pyarrow and pandas; what is written is read again")
 elsewhere("np.io.load_gguf", "tests/golden/gguf_test.lua", "files of the gguf package, and files that are none")
 elsewhere("np.io.load_torch", "tests/golden/torch_test.lua", "files of PyTorch, and files that are none")
 elsewhere("np.io.load_onnx np.io.save_onnx", "tests/golden/onnx_test.lua", "networks, with the values of onnxruntime")

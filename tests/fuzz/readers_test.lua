@@ -113,6 +113,25 @@ add("onnx/", function(name) np.io.load_onnx(name) end, "control.onnx external.on
     .. "growing.onnx branches.onnx")
 add("tables/", function(name) return tostring(np.io.read_csv(name)) end, "quoted.csv semicolon.csv unix.csv")
 
+--- Reads a file of columns with random options, and looks at all of them.
+local function columns(kind)
+    return function(name)
+        local options = { mmap_mode = kind == "feather" and random(2) == 1 and "r" or nil,
+                          fill = random(3) == 1 and 0 or nil }
+        local t = np.io["read_" .. kind](name, options)
+        for _, column in ipairs(t.columns) do
+            if np.is_array(t:column(column)) then array(t:column(column)) end
+        end
+        return tostring(t)
+    end
+end
+
+add("columnar/", columns "feather", "holes.arrow lz4_long.arrow zstd_long.arrow stream.arrows delta.arrow "
+    .. "replaced.arrows nested.arrow pandas.feather")
+add("columnar/", columns "parquet", "holes.parquet plain.parquet gzip.parquet zstd.parquet lz4.parquet pages2.parquet "
+    .. "delta.parquet lengths.parquet split.parquet int96.parquet required.parquet long_delta.parquet "
+    .. "decimal.parquet nested.parquet")
+
 local function records(name)
     return tostring(np.io.read_jsonl(name, { parse_dates = random(3) == 1 and "day" or nil }))
 end

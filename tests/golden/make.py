@@ -5,7 +5,7 @@
                                                 printing io rules statistics tables safetensors torch gguf
                                                 tokenizers images wav half complex fft complex_linalg
                                                 signal complex_more fields onnx
-                                                onnx_saved
+                                                onnx_saved columnar
 
 Needs the packages of tests/requirements.txt. Each maker is a module make_NAME.py that says what it writes; making
 twice gives identical files, so `git diff` shows what a new version of JAX or NumPy changes.
@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 NAMES = ["ops", "integers", "views", "dynamic", "einsum", "index", "library", "expressions", "random", "gradients",
          "linalg", "conv", "optim", "printing", "io", "rules", "statistics", "tables", "safetensors", "torch", "gguf",
          "tokenizers", "images", "wav", "half", "complex", "fft", "complex_linalg", "signal", "complex_more", "fields",
-         "onnx", "onnx_saved"]
+         "onnx", "onnx_saved", "columnar"]
 
 
 def main(names):

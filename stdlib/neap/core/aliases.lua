@@ -98,6 +98,8 @@ aliases.functions = {
     ["random.standard_exponential"] = "np.random.exponential(key, {3})",
     ["random.random_sample"] = "np.random.uniform(key, {3})",
     read_csv = "np.io.read_csv(path)", DataFrame = "np.table{name = …}", to_csv = "np.io.write_csv(path, t)",
+    read_parquet = "np.io.read_parquet(path)", read_feather = "np.io.read_feather(path)",
+    to_parquet = "np.io.write_parquet(path, t)", to_feather = "np.io.write_feather(path, t)",
     imread = "np.io.load_image(path)", imsave = "np.io.save_image(path, x)", imwrite = "np.io.save_image(path, x)",
     savefig = "np.plot.save(path)", show = "np.plot.show()",
     ["random.shuffle"] = "np.random.permutation(key, x)",
@@ -244,7 +246,8 @@ aliases.tables = {
     notna = "np.logical_not(t:isna(name))", unique = "t:drop_duplicates(names)",
     nunique = "t:agg{column = \"nunique\"}", median = "t:agg{column = \"median\"}",
         quantile = "t:agg{column = \"90%\"}", pad = "t:ffill(names)",
-    to_json = "np.io.write_jsonl(path, t)", apply = "t:with{column = …}",
+    to_json = "np.io.write_jsonl(path, t)", to_feather = "np.io.write_feather(path, t)",
+    to_parquet = "np.io.write_parquet(path, t)", apply = "t:with{column = …}",
     dt = "t.column.year, t.column:strftime(format)", str = "t.column:lower() and its kin",
 }
 

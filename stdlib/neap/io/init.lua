@@ -252,7 +252,8 @@ end
 -- Functions that read files of other formats, by the end of their names.
 local others = { pt = "load_torch", pth = "load_torch", gguf = "load_gguf", safetensors = "load_safetensors",
                  json = "load_json", png = "load_image", jpg = "load_image", jpeg = "load_image", csv = "read_csv",
-                 jsonl = "read_jsonl", wav = "load_wav" }
+                 jsonl = "read_jsonl", wav = "load_wav", feather = "read_feather", arrow = "read_feather",
+                 parquet = "read_parquet" }
 
 --- What a file is that np.io.load does not read.
 local function foreign(path, block)
@@ -450,7 +451,8 @@ local late = {
     load_json = "json", save_json = "json", from_json = "json", to_json = "json", null = "json", empty_object = "json",
     load_tokenizer = "text.tokenizer", load_torch = "torch", load_gguf = "gguf",
     load_onnx = "onnx", save_onnx = "onnx",
-    read_jsonl = "jsonl", write_jsonl = "jsonl",
+    read_jsonl = "jsonl", write_jsonl = "jsonl", read_feather = "arrow", write_feather = "arrow",
+    read_parquet = "parquet", write_parquet = "parquet",
     read_csv = "csv", write_csv = "csv", loadtxt = "csv", savetxt = "csv", genfromtxt = "csv",
 }
 

@@ -81,6 +81,7 @@ local function checked(name, ticks)
     end
     return dates.new(ticks)
 end
+dates.checked = checked
 
 -- ---- Making columns -------------------------------------------------------------------------------------------------
 

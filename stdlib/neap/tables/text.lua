@@ -28,6 +28,9 @@ function text.new(levels, numbers, own)
     return column
 end
 
+--- Whether the levels of a column are in an order of their own, not in that of the alphabet.
+function text.has_own_order(column) return states[column].own end
+
 columns.add_kind(Text, {
     storage = function(column) return states[column].codes end,
     like = function(column, numbers) return text.new(states[column].levels, numbers, states[column].own) end,
