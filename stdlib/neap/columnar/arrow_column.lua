@@ -19,10 +19,10 @@ local function rows_of(parts)
 end
 
 --- An array of the elements of parts. A single part is taken without a copy where its elements are aligned, if it was
--- unpacked, or the user asked for a mapped file.
-local function elements(reader, dtype, parts, n)
+-- unpacked, or stays mapped.
+local function elements(reader, dtype, parts, n, stays_mapped)
     local s, part = reader.source, parts[1]
-    if #parts == 1 and n > 0 and (part.block or reader.mapped) then
+    if #parts == 1 and n > 0 and (part.block or stays_mapped) then
         local block = part.block or s.block
         local offset = tonumber(part.data - block.data)
         if tonumber(ffi.cast("uintptr_t", part.data)) % dtype.bytes == 0 then
@@ -170,7 +170,9 @@ end
 
 -- ---- Columns --------------------------------------------------------------------------------------------------------
 
-function column_of_parts(reader, field, parts, n, fill)
+--- The column of parts. is_last: no further op reads the elements, so plain numbers can stay in a mapped file: what is
+-- recorded and not computed yet never reads there, and the file may be replaced.
+function column_of_parts(reader, field, parts, n, fill, is_last)
     local s = reader.source
     if field.kind == "text" or field.kind == "view" then
         local numbers, levels = text_numbers(reader, field, parts, n)
@@ -179,7 +181,8 @@ function column_of_parts(reader, field, parts, n, fill)
     if field.kind == "null" then return assemble.nothing(n, fill) end
     local mask = assemble.mask(s.name, n, parts)
     if field.kind == "bool" then return assemble.numbers(bools(reader, parts, n), mask, fill) end
-    local x = elements(reader, field.dtype, parts, n)
+    local x = elements(reader, field.dtype, parts, n,
+                       reader.mapped and is_last and not mask and field.kind == "number")
     if field.kind == "date" then return assemble.dates(s, field.column, x, mask, field.unit) end
     return assemble.numbers(x, mask, fill)
 end
@@ -189,7 +192,7 @@ function arrow_column.make(reader, name, fill)
     local field = reader.columns[name]
     local n = rows_of(field.parts)
     if field.dictionary then return of_dictionaries(reader, field, n, fill) end
-    return column_of_parts(reader, field, field.parts, n, fill)
+    return column_of_parts(reader, field, field.parts, n, fill, true)
 end
 
 for _, f in ipairs { elements, bools, text_numbers, of_dictionaries, column_of_parts, arrow_column.make } do

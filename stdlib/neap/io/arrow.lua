@@ -18,7 +18,8 @@ local arrow = {}
 -- Lists, structs, maps, decimals, times of day and durations are refused with the name of their column.
 --- columns: only these columns, a list of names, in this order; what others have is not looked at
 --- fill: a number for values that are missing, or a table of them by name: integers stay integers
---- mmap_mode: "r" keeps the file mapped: numbers that lie in one batch, not compressed, are read when they are needed
+--- mmap_mode: "r" keeps the file mapped: numbers without nulls in one batch, not compressed, are read when they are
+-- needed; the file must stay as it is as long as they live
 --- > np.io.write_feather("prices.arrow", np.table({{"city", {"Bern", "Rome"}}, {"price", {3.5, 0/0}}, {"n", {1, 2}}}))
 --- > np.io.read_feather("prices.arrow")
 -- city  price    n
