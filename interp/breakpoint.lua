@@ -1,17 +1,28 @@
 --- breakpoint.lua: the prompt inside of a function: that of np.breakpoint, and of `:debug` after an error.
 --
 -- It is the prompt (repl.lua), with names looked up in the chosen function (frames.lua): local variables, then
--- upvalues, then globals; and with some commands more, the words below. Lines come from the prompt's editor.
+-- upvalues, then globals; and with some commands more, the words below. Lines come from the prompt's editor, in a
+-- notebook from the front end. A breakpoint of a traced function is opened by a callback (recorded.lua).
+local ffi = require "ffi"
 local core = require "neap.core"
 local axes = require "neap.tracing.axes"
+local console = require "neap.effects.console"
 local commands = require "neap.interp.commands"
 local frames = require "neap.interp.frames"
 local locals_of = require "neap.interp.locals"
+local recorded = require "neap.interp.recorded"
 local repl = require "neap.interp.repl"
 local show = require "neap.interp.show"
 local system = require "neap.interp.system"
 
+ffi.cdef [[
+    int neap_breakpoint_raise(int number) __asm__("raise");
+]]
+local libc, SIGINT = ffi.C, 2
+
 local breakpoint = {}
+
+local BREAKPOINT = "(breakpoint) " -- its prompt
 
 local function say(...)
     print(...)
@@ -44,12 +55,17 @@ word("where", "the functions on the stack", function(state)
     for k, frame in ipairs(state.frames) do say((k == state.at and "> " or "  ") .. frame.text) end
 end)
 
-word("locals", "the local variables here", function(state)
-    local locals, mesh = frames.locals(state.frames[state.at]), axes.mesh()
-    for _, name in ipairs(locals.names) do
-        local value = locals.values[name]
+local function say_values(names, values)
+    local mesh = axes.mesh()
+    for _, name in ipairs(names) do
+        local value = values[name]
         if core.is_array(value) and mesh then say(name .. " =", value) else say(name .. " = " .. show.text(value)) end
     end
+end
+
+word("locals", "the local variables here", function(state)
+    local locals = frames.locals(state.frames[state.at])
+    say_values(locals.names, locals.values)
 end)
 
 word("help", "this; :help NAME tells of a command", function(state, rest)
@@ -63,37 +79,84 @@ end)
 
 -- ---- The prompt -----------------------------------------------------------------------------------------------------
 
---- Runs a command with the names of the chosen function.
+--- Runs a command with the names of the chosen function. Its values are text in a notebook, too: they are no results of
+-- the cell.
 local function run_text(state, text)
     local frame, session = state.frames[state.at], state.session
     local locals, before = frames.locals(frame), {}
     for name, value in pairs(locals.values) do before[name] = value end
     session.environment = frames.environment(frame, locals)
+    local present = repl.present
+    repl.present = repl.present_text
     local ok, problem = pcall(repl.run, text, session)
+    repl.present = present
     frames.write(frame, locals, before)
     session.scope:settle()
     if not ok then error(problem, 0) end
 end
 
---- Reads and runs one command. What it raises is told; Ctrl-C ends the command.
-local function run_command(state)
-    local reader = repl.reader
-    repl.reader = state.session
-    local text = system.read_command(state.prompt)
-    repl.reader = reader
-    if text == nil then
-        state.ended = "continue"
-        return
+-- In which command nobody has answered (core.command; false: the script), so its further breakpoints are passed; nil:
+-- there was none.
+local unanswered
+
+local function is_passed()
+    return unanswered == (core.command or false)
+end
+
+--- Nobody answers: that is told, and breakpoints are passed from here on.
+local function pass(state, why)
+    state.ended, unanswered = "continue", core.command or false
+    io.stderr:write("neap: breakpoints are passed from here on: ", why, "\n")
+end
+
+--- A command that the front end of a notebook asks for; nil, and why: it does not.
+local function ask(prompt)
+    local ok, text = pcall(core.ask, prompt, false)
+    while ok and repl.incomplete(text) do
+        local good, more = pcall(core.ask, ">> ", false)
+        ok, text = good, good and text .. "\n" .. more or more
     end
+    core.check_interrupt()
+    if ok then return text end
+    return nil, text
+end
+
+--- Reads a command; nil: the input has ended, false: Ctrl-C has ended the line.
+local function read_command(state)
+    local text, problem
+    if core.ask then
+        text, problem = ask(state.prompt)
+    else
+        local reader = repl.reader
+        repl.reader = state.session
+        text = system.read_command(state.prompt)
+        repl.reader = reader
+        if text == nil and not console.is_terminal(0) then problem = "standard input has ended" end
+    end
+    if problem and state.passes then
+        pass(state, problem)
+    elseif text == nil then
+        state.ended = "continue"
+    end
+    return text
+end
+
+--- Reads and runs one command. What it raises is told; Ctrl-C ends the command, in a notebook the cell.
+local function run_command(state)
+    local text = read_command(state)
+    if text == nil then return end
     core.check_interrupt() -- by SIGTERM: others have been forgotten
     if not text then return end
     local ok, problem = pcall(run_text, state, text)
+    if core.ask then core.check_interrupt() end
     if core.C.neap_interrupt_pending() ~= 0 then system.forget_interrupt() end
     if not ok then io.stderr:write(tostring(problem), "\n") end
 end
 
-local function open(list, prompt, hint)
-    local state = { frames = list, at = 1, prompt = prompt, session = { scope = locals_of.scope(), words = words } }
+--- Opens the prompt for frames. `given`: the names of values that are shown first.
+local function open(list, prompt, hint, given)
+    local state = { frames = list, at = 1, prompt = prompt, passes = prompt == BREAKPOINT,
+                    session = { scope = locals_of.scope(), words = words } }
     state.session.state = state
     function state.variables() return frames.variables(state.frames[state.at]) end
     say(hint)
@@ -102,17 +165,43 @@ local function open(list, prompt, hint)
         say(("inside np.shard_map over %s of the mesh %s: arrays are blocks, one for each device"):format(
             require("neap.mesh.sharding").names_text(mesh, manual), mesh:axes_text()))
     end
+    if given then say_values(given, frames.locals(list[1]).values) end
     repeat run_command(state) until state.ended
     return state.ended
 end
 
---- What np.breakpoint does.
-function breakpoint.open()
+local function hint_at(frame, where)
+    return "breakpoint at " .. frame.text .. where .. show.faint "  (:c goes on, :h tells more)"
+end
+
+--- What np.breakpoint does. given: values by name, and their names in order, or nil.
+function breakpoint.open(given, names)
     local list = frames.here()
-    if not list[1] then return end
-    local hint = show.faint "  (:c goes on, :h tells more)"
-    local ended = open(list, "(breakpoint) ", "breakpoint at " .. list[1].text .. hint)
+    if not list[1] or is_passed() then return end
+    list[1].given, list[1].given_names = given, names
+    local ended = open(list, BREAKPOINT, hint_at(list[1], ""), names)
     if ended == "quit" then core.fail("stopped at a breakpoint") end
+end
+
+--- "; device i=0, j=1", of coordinates by name.
+local function device_text(coordinates)
+    local parts = {}
+    for name, at in pairs(coordinates or {}) do parts[#parts + 1] = ("%s=%d"):format(name, at) end
+    table.sort(parts)
+    return parts[1] and "; device " .. table.concat(parts, ", ") or ""
+end
+
+--- What it does in a function that is traced. Leaving the prompt by `:q` is Ctrl-C: where the script stands by then, no
+-- line of its own could raise an error.
+function breakpoint.record(given, names, ordered)
+    recorded.push(function(list, coordinates)
+        if not list[1] or is_passed() then return end
+        local ended = open(list, BREAKPOINT, hint_at(list[1], device_text(coordinates)), names)
+        if ended == "quit" then
+            libc.neap_breakpoint_raise(SIGINT)
+            error("stopped at a breakpoint", 0)
+        end
+    end, given, names, ordered)
 end
 
 --- What `:debug` does.
@@ -121,6 +210,9 @@ function breakpoint.examine(failed)
 end
 
 for _, row in pairs(words) do jit.off(row.run) end
-for _, f in ipairs { run_text, run_command, open, move, breakpoint.open, breakpoint.examine } do jit.off(f, true) end
+for _, f in ipairs { run_text, ask, read_command, run_command, open, move, breakpoint.open, breakpoint.record,
+                      breakpoint.examine } do
+    jit.off(f, true)
+end
 
 return breakpoint

@@ -1,6 +1,7 @@
 --- frames.lua: the user's functions on the stack, and their variables: for breakpoints, and of the last error.
 --
--- A frame is { func, text = where it stands, source, line, height }, and has variables: local ones, upvalues, globals.
+-- A frame is { func, text = where it stands, source, line, height }, and has variables: local ones, upvalues, globals;
+-- before these count values that a breakpoint was given (`given`, by name, and `given_names`).
 -- Local ones are read before a command and written back behind it, because while it runs they cannot be reached from
 -- everywhere; upvalues and globals are the variables themselves. Compiled code takes variables that are never assigned
 -- for constants, so it is dropped when one is.
@@ -8,7 +9,7 @@
 -- A function on the stack is known by its *height*, counted from the bottom, which does not change; its level, as
 -- debug.getlocal counts, is how far the top is above it. The functions of an error are no longer there when somebody
 -- looks: their frames have the values of their local variables instead (`locals`), from the moment of the error until
--- the next one.
+-- the next one. So have those of functions that were traced when the breakpoint was recorded (recorded.lua).
 local core = require "neap.core"
 local strict = require "neap.interp.strict"
 local system = require "neap.interp.system"
@@ -54,6 +55,34 @@ local function locals_at(level)
     end
 end
 
+--- A frame for the function at a level of the caller, with its local variables as they are now.
+local function frame_with_locals(level, info)
+    return { func = info.func, text = place_text(info, getinfo(level + 2, "Sf")), source = info.source,
+             line = info.currentline, locals = locals_at(level + 1) }
+end
+
+--- The user's functions that are traced now, innermost first, as frames with `locals`; those further out than the
+-- innermost trace have also `outside`. `opener` is what calls such functions, and `brackets` tells of each of its calls
+-- whether it opens a trace, outermost first.
+function frames.traced(opener, brackets)
+    local found, at, level, outermost = {}, #brackets, 1, 1
+    while not brackets[outermost] do outermost = outermost + 1 end
+    local outside
+    local info = getinfo(level, "Slnf")
+    while info and at >= outermost do
+        if info.func == opener then
+            outside = outside or brackets[at] and true or nil
+            at = at - 1
+        elseif info.what ~= "C" and not core.is_library(info.func) then
+            found[#found + 1] = frame_with_locals(level, info)
+            found[#found].outside = outside
+        end
+        level = level + 1
+        info = getinfo(level, "Slnf")
+    end
+    return found
+end
+
 --- The user's functions on the stack, innermost first.
 function frames.here()
     local found, total = {}, height()
@@ -69,9 +98,20 @@ end
 
 -- ---- Variables of a frame -------------------------------------------------------------------------------------------
 
---- The local variables of a frame.
+local GIVEN = 0 -- in place of a slot
+
+--- The local variables of a frame, and what a breakpoint was given, which hides them.
 function frames.locals(frame)
-    return frame.locals or locals_at(height() - frame.height)
+    if frame.locals then return frame.locals end
+    local locals = locals_at(height() - frame.height)
+    for _, name in ipairs(frame.given_names or {}) do
+        local value = frame.given[name]
+        if not locals.at[name] then locals.names[#locals.names + 1] = name end
+        if not locals.at[name] or not rawequal(locals.values[name], value) then
+            locals.at[name], locals.values[name] = GIVEN, value
+        end
+    end
+    return locals
 end
 
 --- Puts those back that are not as they were `before`.
@@ -79,9 +119,14 @@ function frames.write(frame, locals, before)
     if frame.locals then return end
     local level = height() - frame.height
     for name, index in pairs(locals.at) do
-        if not rawequal(locals.values[name], before[name]) then
-            setlocal(level, index, locals.values[name])
-            jit.flush()
+        local value = locals.values[name]
+        if not rawequal(value, before[name]) then
+            if index == GIVEN then
+                frame.given[name] = value
+            else
+                setlocal(level, index, value)
+                jit.flush()
+            end
         end
     end
 end
@@ -148,8 +193,7 @@ local function note(message)
         local info = getinfo(level, "Slnf")
         if not info then break end
         if info.what ~= "C" and not core.is_library(info.func) then
-            found[#found + 1] = { func = info.func, text = place_text(info, getinfo(level + 1, "Sf")),
-                                  locals = locals_at(level) }
+            found[#found + 1] = frame_with_locals(level, info)
         end
         level = level + 1
     end
@@ -168,8 +212,8 @@ function frames.watch(ended)
     end)
 end
 
-for _, f in ipairs { height, locals_at, note, frames.here, frames.locals, frames.write, frames.variables,
-                      frames.environment } do
+for _, f in ipairs { height, locals_at, frame_with_locals, note, frames.traced, frames.here, frames.locals,
+                      frames.write, frames.variables, frames.environment } do
     jit.off(f, true)
 end
 

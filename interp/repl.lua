@@ -224,13 +224,14 @@ end
 
 --- Prints all values, behind what was printed before, a line for each, and waits until they are written. Their texts
 -- are made before they are printed, so an interrupt leaves no print behind for which later ones wait. A notebook has a
--- function of its own in its place; `is_last`: no other values of this command follow.
-function repl.present(_, ...) -- is_last, …
+-- function of its own in the place of `present`; `is_last`: no other values of this command follow.
+function repl.present_text(_, ...) -- is_last, …
     np.effects_barrier()
     if core.C.neap_out_midline() ~= 0 then print() end
     for k = 1, select("#", ...) do print_value((select(k, ...))) end
     np.effects_barrier()
 end
+repl.present = repl.present_text
 
 --- Keeps and shows all values but the first (VALUES).
 local function display(quiet, is_last, ...)
@@ -376,7 +377,7 @@ function repl.open()
     require("neap.interp.frames").watch(function() main.scope:settle() end)
 end
 
-for _, f in ipairs { display, repl.present, print_value, run_code, run_command, repl.run, repl.run_script,
+for _, f in ipairs { display, repl.present_text, print_value, run_code, run_command, repl.run, repl.run_script,
                      repl.run_file } do
     jit.off(f, true)
 end

@@ -107,7 +107,7 @@ elsewhere("np.explain explanation.dot explanation.svg explanation.save explanati
 elsewhere("np.profile np.profile.start np.profile.stop report.svg report.save np.memory.lines",
           "tests/stdlib/profile_test.lua", "what took the time, and what takes memory")
 elsewhere("np.check", "tests/stdlib/check_test.lua", "the first difference of an answer, in words")
-elsewhere("np.breakpoint", "tests/interp/commands_test.lua", "a prompt inside of a program")
+elsewhere("np.breakpoint", "tests/interp/breakpoint_test.lua", "a prompt inside of a program")
 elsewhere("np.debug.counters np.debug.fail", "tests/lazy/graph_test.lua", "what the core counts; arrays that fail")
 elsewhere("np.debug.limits np.debug.reuse", "tests/lazy/reuse_test.lua", "limits and memory of regions")
 elsewhere("np.debug.kernels", "tests/lazy/native_test.lua", "what kernels became")

@@ -526,6 +526,23 @@ class Questions(WithKernel):
         self.answer("b")
         self.assertEqual(self.finish(request).text(), "a\nb\n")
 
+    def test_breakpoint(self):
+        self.run_cell("f = np.jit(function(x) local y = x * 2 np.breakpoint() return y end)")
+        for code in "print(f(np.ones(2)))", "local y = np.ones(2) * 2 np.breakpoint() print(y)":
+            request = self.send(code, allow_stdin=True)
+            for command in "for k = 1, 1 do", "print('more', y) end", "y", "misspelt", ":c":
+                prompt = ">> " if command.startswith("print") else "(breakpoint) "
+                self.answer(command, prompt=prompt)
+            cell = self.finish(request)
+            self.assertRegex(cell.text(), r"breakpoint at .*\nmore\t\[2\. 2\.\]\n\[2\. 2\.\]  f32\[2\]\n\[2\. 2\.\]\n$")
+            self.assertIn("the variable 'misspelt' has no value", cell.text("stderr"))
+        request = self.send("f(np.ones(2)):wait()", allow_stdin=True)
+        self.answer(":q", prompt="(breakpoint) ")
+        self.assertEqual(self.finish(request).reply["ename"], "Interrupted")
+        cell = self.run_cell("np.breakpoint() np.breakpoint() print(f(np.ones(2)))", allow_stdin=False)
+        self.assertRegex(cell.text(), r"^breakpoint at [^\n]*\n\[2\. 2\.\]\n$")
+        self.assertEqual(cell.text("stderr").count("breakpoints are passed from here on: "), 1)
+
     def test_no_editor(self):
         self.assertIn("needs a terminal", self.run_cell(":edit").reply["evalue"])
 

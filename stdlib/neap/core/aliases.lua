@@ -6,7 +6,7 @@ local aliases = {}
 aliases.functions = {
     ["linalg.cg"] = "np.sparse.cg(A, b)", ["linalg.gmres"] = "np.sparse.gmres(A, b)",
     ["linalg.bicgstab"] = "np.sparse.bicgstab(A, b)", ["linalg.eigsh"] = "np.sparse.eigsh(A, k)",
-    ["effects.barrier"] = "np.effects_barrier()",
+    ["effects.barrier"] = "np.effects_barrier()", ["debug.breakpoint"] = "np.breakpoint()",
     ["sparse.linalg"] = "np.sparse.spsolve(A, b), splu, cg, gmres, bicgstab, spsolve_triangular and eigsh",
     ["plot.plot"] = "np.plot.line(x, y)", ["plot.savefig"] = "np.plot.save(path)",
     ["plot.plot_surface"] = "np.plot.surface(x, y, z)", ["plot.pcolormesh"] = "np.plot.imshow(x)",

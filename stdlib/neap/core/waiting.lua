@@ -41,10 +41,11 @@ core.attrs = attrs -- callers of record1, record2 and recordn fill it from 0
 
 --- Where the code that runs now stands. depth: open callbacks; coroutine: the one ("main" outside of all) in which the
 -- innermost of them began; levels: the same for the gradients, traces and deferred modes that were opened since,
--- outermost first; traces: how many of them are traces; swaps: of these, { suspend, resume }: they put variables back
--- to what they are outside of the trace, and undo that; axes: named axes that are open, bodies: the
+-- outermost first; traces: how many of them are traces; brackets: for each call of staging.inside that is open the name
+-- of the function that traces, as "jit", or false where none does; swaps: of the traces, { suspend, resume }: they put
+-- variables back to what they are outside of the trace, and undo that; axes: named axes that are open, bodies: the
 -- coroutines in which the functions run that they are open for (tracing/axes.lua).
-local frame = { depth = 0, levels = {}, traces = 0, swaps = {}, bodies = {} }
+local frame = { depth = 0, levels = {}, traces = 0, brackets = {}, swaps = {}, bodies = {} }
 
 --- The frame of the code that runs now.
 function core.frame()
@@ -113,7 +114,7 @@ local function call_callee(callee, arrays)
     ffi.copy(kept.attrs, attrs, ffi.sizeof(kept.attrs))
     for k = #outer.swaps, 1, -1 do outer.swaps[k].suspend() end
     frame = { depth = outer.depth + 1, coroutine = coroutine.running() or "main", levels = {}, traces = 0,
-              swaps = {}, bodies = {} }
+              brackets = {}, swaps = {}, bodies = {} }
     local sized = sizes.open(false)
     local ok, problem = pcall(callee, arrays)
     sizes.open(sized)

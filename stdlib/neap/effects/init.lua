@@ -528,7 +528,7 @@ for _, f in ipairs { results_of_spec, give_results, split_arguments, fill_argume
     jit.off(f)
 end
 
--- What a call is made of, for programs/program_file.lua.
-core.call_parts = { Call = Call, Argument = Argument, Result = Result }
+-- What a call is made of, for programs/program_file.lua, and for breakpoints whether it is one for each device.
+core.call_parts = { Call = Call, Argument = Argument, Result = Result, axes_to_show = axes_to_show }
 
 return effects

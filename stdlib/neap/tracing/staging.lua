@@ -52,11 +52,12 @@ local function inside(name, open, body, undo)
     local level = level_box[0]
     local traces = (open == open_trace or open == open_closed or open == open_staging) and 1 or 0
     local frame = core.frame()
-    local levels = frame.levels
+    local levels, brackets = frame.levels, frame.brackets
     levels[#levels + 1] = coroutine.running() or "main"
+    brackets[#brackets + 1] = traces == 1 and name
     frame.traces = frame.traces + traces
     local results = pack(pcall(body, level))
-    levels[#levels] = nil
+    levels[#levels], brackets[#brackets] = nil, nil
     frame.traces = frame.traces - traces
     local ended = C.neap_level_end(ctx, level) -- after a complete trace it was closed already: nothing changes
     if undo then undo() end
