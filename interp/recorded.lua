@@ -63,17 +63,23 @@ local function new_arrays()
     return { list = {}, at = {} }
 end
 
---- The slot of an array; the array itself if it has a value.
+--- A slot for an array.
 local function slot_of(arrays, x)
-    local facts = core.info(x)
-    if facts.traced == 0 then return x end
-    if facts.taped == 0 then return ENDED end
     if not arrays.at[x._id] then
         if #arrays.list == MOST then return TOO_MANY end
         arrays.list[#arrays.list + 1] = x
         arrays.at[x._id] = #arrays.list
     end
     return setmetatable({ arrays.at[x._id] }, Slot)
+end
+
+--- What is kept of a value that is no table; `outside`: of a function further out than the innermost trace.
+local function kept_of(arrays, leaf, outside)
+    if core.is_size(leaf) then return slot_of(arrays, np.multiply(leaf, 1)) end -- of a run: a number
+    local facts = is_array(leaf) and core.info(leaf)
+    if not facts or facts.traced == 0 then return leaf end
+    if outside then return OUTSIDE end
+    return facts.taped == 0 and ENDED or slot_of(arrays, leaf)
 end
 
 -- ---- Recording ------------------------------------------------------------------------------------------------------
@@ -119,9 +125,7 @@ local function keep(list)
         local values = {}
         for _, name in ipairs(names_of(frame.locals)) do
             values[name] = copied(frame.locals.values[name], function(leaf)
-                if not is_array(leaf) then return leaf end
-                if outside and core.info(leaf).traced ~= 0 then return OUTSIDE end
-                return slot_of(arrays, leaf)
+                return kept_of(arrays, leaf, outside)
             end, copies)
         end
         frame.locals.values = values

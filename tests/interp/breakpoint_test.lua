@@ -268,6 +268,35 @@ stop
 (breakpoint) ]])
 end)
 
+test("sizes are those of the run, and rules and coroutines stop", function()
+    local out = shown([[
+local sized = np.jit(function(x) local n = x.shape[1] np.breakpoint() return x * n end, {sizes={{"n"}}})
+print(sized(np.ones(2)), sized(np.ones(3)))
+local rule = np.custom_vjp(function(x) return np.sin(x) end)
+rule:defvjp(function(x) np.breakpoint{fwd=x} return np.sin(x), {x} end,
+            function(r, ct) np.breakpoint{bwd=ct} return ct * r[1] end)
+print(np.jit(np.grad(function(x) local twice = x * 2 return rule(twice):sum() end))(np.ones(2)))
+print(np.jit(function(x)
+    return coroutine.wrap(function() local y = x + 1 np.breakpoint() return y end)()
+end)(np.ones(2)))
+]], { "n + 1", ":c", "n + 1", ":c", ":c", ":c", "y", ":c" })
+    check.equal(out:gsub("breakpoint at [^\n]*", "stop"), [[
+stop
+(breakpoint) 3
+(breakpoint) stop
+(breakpoint) 4
+(breakpoint) [2. 2.]	[3. 3. 3.]
+stop
+fwd = [2. 2.]  f32[2]
+(breakpoint) stop
+bwd = [1. 1.]  f32[2]
+(breakpoint) [4. 4.]
+stop
+(breakpoint) [2. 2.]  f32[2]
+(breakpoint) [2. 2.]
+]])
+end)
+
 test("values that it is given, eager and traced", function()
     local code = [[
 local function f(x)
