@@ -133,6 +133,12 @@ local MISTAKES = {
       "np.greater: expected bools, integers or floats, got dtype c64; x.real, x.imag and x:abs() are real" },
     { "print(np.random.integers(0, 5))",
       "np.random has no 'integers'; here it is np.random.randint(key, {3}, low, high)" },
+    { "print(np.table{a=x, b=x}:group('a'):agg{b='mean'})",
+      "np.table.agg: there is no column 'b'; there are a, count; what is asked of each group stands in the call: "
+      .. "t:group(\"a\", {b = \"mean\"})" },
+    { "print(np.table{a=x, b=x}:group{'a', 'b'}:mean())",
+      "np.table: there is no column 'mean'; there are a, b, count; what is asked of each group stands in the call: "
+      .. "t:group({\"a\", \"b\"}, {column = \"mean\"})" },
     { "print(np.table{a=x}:groupby('a'))",
       "np.table: there is no column 'groupby'; there are a; here it is t:group(by, {column = \"mean\"})" },
     { "print(m:sum(axis=0))", "')' expected near '='; options go in braces: m:sum{axis=0}" },

@@ -127,8 +127,8 @@ function group.changes(...)
     return np.concatenate { np.ones({ 1 }, { dtype = "bool" }), new }
 end
 
---- A table of the groups' keys and further columns, a list of { name, column }.
-function group.result(groups, by, list)
+--- A table of the groups' keys and further columns, a list of { name, column }. is_plain: nothing was asked of them.
+function group.result(groups, by, list, is_plain)
     local names, found = {}, {}
     local function add(key, values)
         if found[key] then raise(groups.name, "the result would have two columns '%s'", key) end
@@ -136,7 +136,7 @@ function group.result(groups, by, list)
     end
     for _, key in ipairs(by) do add(key, groups.keys[key]) end
     for _, pair in ipairs(list) do add(pair[1], pair[2]) end
-    return tables.new(names, found, groups.n)
+    return tables.new(names, found, groups.n, is_plain and by or nil)
 end
 
 --- Adds to a list what is asked of a table's columns, whose rows are in n groups, which may be empty with `gaps`.
@@ -187,7 +187,8 @@ function methods.group(t, by, asked)
     if asked ~= nil then group.check_asked(name, 2, asked) end
     local groups = group.of(t, name, by)
     local list = { { "count", groups.counts } }
-    return group.result(groups, by, group.add_asked(list, name, groups.table, asked or {}, groups.codes, groups.n))
+    group.add_asked(list, name, groups.table, asked or {}, groups.codes, groups.n)
+    return group.result(groups, by, list, asked == nil)
 end
 
 --- table:agg{name = "mean", other = {"min", "max"}, …} -> table: what is asked of columns, as table:group takes it, of

@@ -25,12 +25,13 @@ local function is_table(value)
 end
 tables.is_table = is_table
 
---- A table of names, columns by name, and the number of rows.
-local function new(names, columns, rows)
+--- A table of names, columns by name, and the number of rows. by: the columns that its rows are groups of, if they are
+-- and nothing was asked of them.
+local function new(names, columns, rows, by)
     local numbers = {}
     for k, name in ipairs(names) do numbers[name] = k end
     local t = newproxy(prototype)
-    states[t] = { _names = names, _columns = columns, _rows = rows, _numbers = numbers }
+    states[t] = { _names = names, _columns = columns, _rows = rows, _numbers = numbers, _by = by }
     return t
 end
 tables.new = new
@@ -165,13 +166,22 @@ end
 
 -- ---- Columns --------------------------------------------------------------------------------------------------------
 
+--- What to say where a table of groups lacks a column: that what is asked of each group stands in the call of group.
+local function asked_late(t, name, key)
+    local by = #t._by == 1 and ("%q"):format(t._by[1]) or ('{"%s"}'):format(table.concat(t._by, '", "'))
+    local column = name == "table.agg" and key or "column"
+    return ('; what is asked of each group stands in the call: t:group(%s, {%s = "mean"})'):format(by, column)
+end
+
 --- Raises that there is no such column; names the near one.
 local function no_column(t, name, key)
-    local close = require("neap.core.suggest").name(key, { t._numbers })
+    local is_late = t._by and name == "table.agg"
+    local close = not is_late and require("neap.core.suggest").name(key, { t._numbers })
     local shown = type(key) == "string" and "'" .. key .. "'" or describe(key):gsub("^the number ", "")
     raise(name, "there is no column %s%s; there are %s%s", shown,
           close and (" (is it '%s'?)"):format(close) or "", table.concat(t._names, ", "),
           type(key) == "number" and ("; a row is t:row(%.14g)"):format(key) or close and ""
+          or t._by and asked_late(t, name, key)
           or require("neap.core.hints").table_member(key))
 end
 
@@ -511,7 +521,7 @@ local fields = {}
 function fields.columns(t) return core.copy_list(t._names) end
 function fields.shape(t) return { t._rows, #t._names } end
 
-local own = { _names = true, _columns = true, _rows = true, _numbers = true }
+local own = { _names = true, _columns = true, _rows = true, _numbers = true, _by = true }
 
 function Table.__index(t, key)
     if own[key] then return states[t][key] end
