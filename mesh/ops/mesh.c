@@ -14,6 +14,7 @@
 
 #include "lazy/derive/build.h"
 #include "lazy/program/program.h"
+#include "lazy/shard/shard.h"
 #include "mesh/internal.h"
 
 static const lazy_sharding *sharding_at(const neap_node *node, int k) {
@@ -32,26 +33,6 @@ static int same_blocks(lazy_expansion *g) {
     return mesh_regroup(g->ctx, &in, graph_sharding_of(g->node), g->node->shards->blocks);
 }
 
-/* The op on examples, which lie along an axis that is not divided. Its attributes are shardings. */
-static int batch_stacked(lazy_batching *g, neap_node *in) {
-    const lazy_op *row = lazy_ops[g->node->op];
-    int64_t attrs[2];
-    for (int k = 0; k < g->node->nattrs; k++) {
-        const lazy_sharding *stacked = shard_sharding_stacked(sharding_at(g->node, k));
-        if (!stacked)
-            return NEAP_E_MEMORY;
-        attrs[k] = stacked->number;
-    }
-    if (g->node->ndim == NEAP_MAX_DIMS)
-        return neap_error(NEAP_E_SHAPE, "%s: more than %d axes", row->name, NEAP_MAX_DIMS);
-    g->out = graph_build(g->ctx, g->node->op, 1, &in, g->node->nattrs, attrs);
-    return derive_batch_done(g);
-}
-
-static int stacked_batch(lazy_batching *g) {
-    return batch_stacked(g, g->in[0]);
-}
-
 /* The sharding of examples that lie as `one` each; what divides their axis now and none of theirs goes on to. */
 static const lazy_sharding *stacked_beside(const lazy_sharding *one, const lazy_sharding *now) {
     const lazy_sharding *stacked = shard_sharding_stacked(one);
@@ -62,6 +43,27 @@ static const lazy_sharding *stacked_beside(const lazy_sharding *one, const lazy_
         if (!(stacked->splits >> (now->split[0][k] - 1) & 1))
             like.split[0][kept++] = now->split[0][k];
     return shard_sharding_intern(&like);
+}
+
+/* The op on examples, whose attributes are how one example lies outside of a body and inside. What divides the axis of
+ * examples goes on to on both sides, unless the body has it. */
+static int batch_beside(lazy_batching *g, neap_node *in) {
+    const lazy_op *row = lazy_ops[g->node->op];
+    int64_t attrs[2];
+    for (int k = 0; k < 2; k++) {
+        const lazy_sharding *stacked = stacked_beside(sharding_at(g->node, k), graph_sharding_of(in));
+        if (!stacked)
+            return NEAP_E_MEMORY;
+        attrs[k] = stacked->number;
+    }
+    if (g->node->ndim == NEAP_MAX_DIMS)
+        return neap_error(NEAP_E_SHAPE, "%s: more than %d axes", row->name, NEAP_MAX_DIMS);
+    g->out = graph_build(g->ctx, g->node->op, 1, &in, 2, attrs);
+    return derive_batch_done(g);
+}
+
+static int leave_batch(lazy_batching *g) {
+    return batch_beside(g, g->in[0]);
 }
 
 /* ---- reshard ----------------------------------------------------------------------------------------------------- */
@@ -241,11 +243,20 @@ static int leave_grad(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
-/* The examples may have been divided among devices. */
+/* Examples that are divided by an axis which becomes manual are joined over it first. */
 static int enter_batch(lazy_batching *g) {
-    const lazy_sharding *outside = shard_sharding_stacked(sharding_at(g->node, 0));
+    const lazy_sharding *inside = sharding_at(g->node, 1), *is = graph_sharding_of(g->in[0]);
+    lazy_sharding like = is ? *is : mesh_plain(inside->mesh);
+    for (int k = 0, kept = 0, n = shard_split_length(like.split[0]); k < n; k++) {
+        uint8_t axis = like.split[0][k];
+        like.split[0][k] = 0;
+        if (!(inside->manual >> (axis - 1) & 1))
+            like.split[0][kept++] = axis;
+    }
+    const lazy_sharding *now = shard_sharding_intern(&like);
+    const lazy_sharding *outside = now ? stacked_beside(sharding_at(g->node, 0), now) : NULL;
     int status = outside ? check_examples("shard_map", g->in[0], outside) : NEAP_E_MEMORY;
-    return status ? status : batch_stacked(g, mesh_moved(g->ctx, g->in[0], outside));
+    return status ? status : batch_beside(g, mesh_moved(g->ctx, g->in[0], outside));
 }
 
 /* What is inside of a body already enters no other one of the same axes. */
@@ -263,7 +274,7 @@ NEAP_OP(enter, .doc = "An array that lies as the first sharding says, seen as th
 NEAP_OP(leave, .doc = "The blocks of a body, as in the first sharding, seen as one array that lies as the second says.",
         .attrs = "inside outside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ANY,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = graph_dtype_same, .shape = leave_shape, .grad = leave_grad,
-        .jvp = derive_jvp_linear, .batch = stacked_batch, .expand = leave_expand, .lies = true)
+        .jvp = derive_jvp_linear, .batch = leave_batch, .expand = leave_expand, .lies = true)
 
 /* ---- pvary, pick ------------------------------------------------------------------------------------------------- */
 /* Attribute: axes of the mesh, which are manual where the input is. */

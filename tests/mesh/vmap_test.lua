@@ -34,6 +34,25 @@ check.test("the axis of examples may itself be divided among devices", function(
          np.tanh(xs):sum { axis = 1 })
 end)
 
+check.test("examples stay divided over axes of the mesh that a body does not have", function()
+    local explicit = np.mesh({ 2, 2 }, { "i", "j" }, { explicit = true })
+    local xs = np.arange(32, { dtype = "f32" }):reshape(4, 8)
+    local f = np.shard_map(function(v) return np.tanh(np.psum(v * v, "i")) end,
+                           { mesh = explicit, in_specs = P "i", out_specs = P(), axis_names = { "i" } })
+    local whole = np.shard_map(function(v) return np.tanh(np.psum(v * v, "i")) end,
+                               { mesh = mesh, in_specs = P "i", out_specs = P() })
+    local placed = np.device_put(xs, explicit, P("j", "i"))
+    for _, g in ipairs { np.vmap(f), np.jit(np.vmap(f)), np.vmap(np.jit(f)) } do
+        same(g(placed), loop(whole, xs))
+        check.equal(tostring(g(placed).sharding.spec), 'P("j", nil)')
+    end
+    local function total(g) return function(v) return (g(v) * g(v)):sum() end end
+    local gradient = np.grad(total(np.vmap(f)))(placed)
+    same(gradient, np.grad(total(function(v) return loop(whole, v) end))(xs))
+    check.equal(tostring(gradient.sharding.spec), 'P("j", "i")')
+    check.raises(function() np.vmap(f)(np.device_put(xs, explicit, P("i", "j"))) end, "explicit in this mesh")
+end)
+
 check.test("vmap inside a body", function()
     local function g(v) return (v * v):sum() + np.psum(v, "i"):sum() end
     local f = over(function(v) return np.psum(np.vmap(g)(v), { "i", "j" }) end, { P(nil, { "i", "j" }) }, P(nil))
