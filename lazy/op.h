@@ -182,6 +182,18 @@ enum {
     LAZY_OP_CHAINS = 262144    /* map: cheap, so it has links for chains (vm/simd/simd.h) */
 };
 
+/* How an op takes arrays whose sums over an axis of a mesh are not done: it is linear in all its values, in the first
+ * input, in each of its inputs, or in all but the first. BY_CLASS: views, pieces, gathers and what has
+ * derive_jvp_linear are linear; others do not take them. */
+enum {
+    LAZY_UNDONE_BY_CLASS,
+    LAZY_UNDONE_NONE,
+    LAZY_UNDONE_LINEAR,
+    LAZY_UNDONE_FIRST,
+    LAZY_UNDONE_FACTORS,
+    LAZY_UNDONE_CHOICES
+};
+
 /* The dtypes that the op accepts after its dtype rule has chosen one. LAZY_REAL has f16 and bf16; but calls and
  * reductions without LAZY_HALF get those as f32, and their result is rounded (record.c). LAZY_ANY is for calls that
  * only move elements. */
@@ -362,6 +374,8 @@ typedef struct lazy_op {
     /* Forward mode. NULL: a map, whose gradient rule is used; or linear in its float inputs (derive_jvp_linear), which
      * calls and reductions have to say. */
     int (*jvp)(lazy_tangent *g);
+    /* How it takes arrays whose sums over an axis of a mesh are not done (LAZY_UNDONE_…; mesh/unreduced.c). */
+    uint8_t undone;
     /* How many results a node has that parts are taken from (LAZY_OP_PART); NULL: it is its only result. */
     int (*results)(const neap_node *node);
     /* The op for many examples at once (batch.h). NULL: that of the class, which maps and reductions have. */

@@ -4,6 +4,7 @@
  *      auto.c     where global arrays are split: which rule an op follows
  *      reshard.c  blocks of one sharding from those of another
  *      move.c     what moves between two shardings, and refusing it over explicit axes
+ *      unreduced.c  sums over axes of the mesh that are not done: ops on such arrays, and making them
  *      note.c     what was done about where data lies, for np.explain
  *      local.c    collectives between the blocks of this process
  *      remote.c   those that need other processes
@@ -63,6 +64,8 @@ neap_node *mesh_token(neap_ctx *ctx, const lazy_mesh *mesh, uint32_t manual, uin
 /* Rows of ops/mesh.c, built in the arena. from: how the array lies; to: the sharding that it then has. */
 neap_node *mesh_build_enter(neap_ctx *ctx, neap_node *node, const lazy_sharding *from, const lazy_sharding *to);
 neap_node *mesh_build_leave(neap_ctx *ctx, neap_node *node, const lazy_sharding *from, const lazy_sharding *to);
+/* A node of a body over `manual` axes that leaves it (mesh.h: neap_mesh_leave). BORROWED from the arena. */
+neap_node *mesh_left(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, uint32_t manual, bool promised);
 /* The psum over some axes of a node that lies as `is` says. */
 neap_node *mesh_build_psum(neap_ctx *ctx, neap_node *node, const lazy_sharding *is, uint32_t mask);
 /* The sharding that says nothing but the mesh, or nothing but what is manual. */
@@ -124,6 +127,25 @@ int mesh_reshard_here(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, n
 /* The same for a global array with blocks, by steps that all processes of the mesh take. */
 int mesh_reshard_by_steps(neap_ctx *ctx, const neap_node *node, const lazy_sharding *to, neap_node **blocks);
 
+/* unreduced.c ------------------------------------------------------------------------------------------------------ */
+enum { MESH_SAME, MESH_VARYING, MESH_UNREDUCED, MESH_REDUCED }; /* what an array of a body is along a manual axis */
+/* mesh_reshard_blocks, where arrays may be unreduced too. */
+int mesh_retyped_blocks(neap_ctx *ctx, neap_node *in, const lazy_sharding *to, neap_node **blocks);
+/* A manual node as one of a kind along manual axes, of which it is another one; nothing is computed (`pcast`). Then the
+ * same where it may be of that kind already, and where sums may have to be done. BORROWED from the arena. */
+neap_node *mesh_build_pcast(neap_ctx *ctx, neap_node *node, uint32_t axes, int kind);
+neap_node *mesh_as_kind(neap_ctx *ctx, neap_node *node, uint32_t axes, int kind);
+neap_node *mesh_cotangent(neap_ctx *ctx, neap_node *ct, const neap_node *node); /* sharding.h: cotangent */
+/* Brings inputs, of one form, to what an op takes of unreduced and reduced arrays, and refuses the rest. Says how the
+ * result is, and along which global axes a reduced input *meets a divided one: then the op is one by block. */
+int mesh_type_inputs(neap_ctx *ctx, const graph_call *of, neap_node **in, lazy_sharding *result, uint32_t *meets);
+/* An op as in the body of a shard_map over some global axes. undone: a sum over them that remains stays undone. `form`:
+ * as `result` above. OWNED. */
+neap_node *mesh_record_by_block(neap_ctx *ctx, const graph_call *of, const lazy_sharding *form, uint32_t axes,
+                                bool undone);
+/* Over which axes an op leaves a sum undone, of those of ctx->mesh.undone. */
+uint32_t mesh_left_undone(neap_ctx *ctx, const graph_call *of, const lazy_sharding *form);
+
 /* move.c ----------------------------------------------------------------------------------------------------------- */
 /* The axes of the mesh along which data moves: gathered, or dealt out anew. 0: each device has its part already. */
 uint32_t mesh_moved_axes(const lazy_sharding *from, const lazy_sharding *to);
@@ -148,7 +170,7 @@ void mesh_note_collective(neap_ctx *ctx, const char *lacks);
 void mesh_note_inherit(neap_ctx *ctx, neap_node *node, int32_t note);
 /* What the recorder and others below call here (spmd.c). */
 extern const graph_mesh_hooks mesh_hooks;
-extern const graph_note_kind mesh_note_reshard, mesh_note_fit, mesh_note_enter, mesh_note_leave,
-    mesh_note_open; /* mesh.c */
+extern const graph_note_kind mesh_note_reshard, mesh_note_fit, mesh_note_enter, mesh_note_leave, mesh_note_open,
+    mesh_note_undone; /* mesh.c */
 
 #endif

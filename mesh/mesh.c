@@ -83,6 +83,14 @@ int neap_sharding_new(const neap_sharding *what, int32_t *out) {
         like.differs & ~like.varies)
         return neap_error(NEAP_E_ARGUMENT, "sharding: axes that are not manual cannot vary");
     int status = fill_split(what, &like);
+    like.unreduced = what->unreduced;
+    like.reduced = what->reduced;
+    uint32_t taken = like.varies;
+    for (int k = 0; k < what->nsplit && status == 0; k++)
+        taken |= 1u << what->split[2 * k + 1];
+    if (status == 0 && ((like.unreduced | like.reduced) & (taken | ~all) || like.unreduced & like.reduced))
+        status = neap_error(NEAP_E_ARGUMENT,
+                            "sharding: an axis of the mesh is unreduced or reduced, and something else besides");
     const lazy_sharding *s = status == 0 ? shard_sharding_intern(&like) : NULL;
     *out = s ? s->number : 0;
     return s ? 0 : neap_error_code();
@@ -96,7 +104,9 @@ int neap_sharding_get(int32_t number, neap_sharding *out) {
                            .manual = s->manual,
                            .varies = s->varies,
                            .differs = s->differs,
-                           .unchecked = s->unchecked};
+                           .unchecked = s->unchecked,
+                           .unreduced = s->unreduced,
+                           .reduced = s->reduced};
     for (int a = 0; a < s->ndim; a++)
         for (int k = 0; k < NEAP_MESH_AXES && s->split[a][k]; k++) {
             out->split[2 * out->nsplit] = a;
@@ -113,7 +123,8 @@ int neap_sharding_carry(int32_t from, int32_t to, int32_t *out) {
     if (!b || !b->manual)
         return 0;
     int status = shard_sharding_cover("carry", a, b, &both);
-    if (status == 0 && both->varies != (a ? a->varies : 0))
+    if (status == 0 && (both->varies != (a ? a->varies : 0) || both->unreduced != (a ? a->unreduced : 0) ||
+                        both->reduced != (a ? a->reduced : 0)))
         *out = both->number;
     return status;
 }
@@ -268,7 +279,7 @@ static int mesh_do_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *o
     return publish_and_unhold(ctx, mesh_vary(ctx, mesh_build_enter(ctx, node, from, inside), to), out);
 }
 
-static neap_node *build_leave(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, uint32_t manual, bool promised) {
+neap_node *mesh_left(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, uint32_t manual, bool promised) {
     lazy_sharding inside = mesh_plain(to->mesh);
     char text[256], cause[256];
     inside.manual = manual;
@@ -303,7 +314,7 @@ static int mesh_do_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t m
     if (manual >> to->mesh->naxes)
         return neap_error(NEAP_E_ARGUMENT, "leave: the mesh has no such axes");
     plan_hold_blocks(ctx);
-    return publish_and_unhold(ctx, build_leave(ctx, node, to, manual, promised), out);
+    return publish_and_unhold(ctx, mesh_left(ctx, node, to, manual, promised), out);
 }
 
 static void open_body(neap_ctx *ctx, int32_t mesh, uint32_t manual) {
@@ -433,6 +444,19 @@ void neap_mesh_open(neap_ctx *ctx, int32_t mesh, uint32_t manual) {
         ctx, 0,
         &(graph_note){
             .kind = &mesh_note_open, .level = -1, .nints = 1, .ints = (int64_t[]){graph_note_body(mesh, manual)}});
+}
+
+static int play_undone(neap_ctx *ctx, graph_note *note) {
+    ctx->mesh.undone = (uint32_t)note->ints[0];
+    return 0;
+}
+const graph_note_kind mesh_note_undone = {
+    .name = "mesh_leave_undone", .play = play_undone, .shapes = GRAPH_NOTE_UNKNOWN, .form = {.ints = "n"}};
+
+void neap_mesh_leave_undone(neap_ctx *ctx, uint32_t axes) {
+    ctx->mesh.undone = axes;
+    (void)graph_noted(ctx, 0,
+                      &(graph_note){.kind = &mesh_note_undone, .level = -1, .nints = 1, .ints = (int64_t[]){axes}});
 }
 
 /* Its note is that of the op which the token is. */

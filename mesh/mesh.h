@@ -37,6 +37,7 @@ typedef struct neap_sharding {
     int32_t mesh;
     uint32_t manual, varies, differs; /* bits by axis of the mesh; 0 for an array outside of shard_map */
     uint32_t unchecked;               /* of the manual ones, by check_rep = false: everything varies over them */
+    uint32_t unreduced, reduced;      /* axes over which sums are not done: of the array, of its cotangent */
     int32_t nsplit;
     int32_t split[2 * NEAP_MESH_AXES];
 } neap_sharding;
@@ -45,8 +46,8 @@ NEAP_API int neap_sharding_get(int32_t number, neap_sharding *out);
 /* The sharding that a carry of a loop in a body must have if it begins as `from` and becomes as `to` (0: ordinary). It
  * is `from` itself if that will do. */
 NEAP_API int neap_sharding_carry(int32_t from, int32_t to, int32_t *out);
-/* "{i,-}": the axes that divide each of ndim axes; "{V:i,j}": those of a body that it varies over. Cut to
- * `capacity`. */
+/* "{i,-}": the axes that divide each of ndim axes; "{V:i,j}": those of a body that it varies over; "{U:j}", "{R:j}":
+ * those over which it is unreduced, or reduced. Cut to `capacity`. */
 NEAP_API int neap_sharding_text(int32_t number, int ndim, char *text, size_t capacity);
 
 /* The sharding of an array; 0: it is an ordinary one. */
@@ -81,6 +82,9 @@ NEAP_API int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32
 /* The body of a shard_map begins or ends: from now on these axes of the mesh are manual (none: no body is open). Arrays
  * that are manual over others are refused. */
 NEAP_API void neap_mesh_open(neap_ctx *ctx, int32_t mesh, uint32_t manual);
+/* From now on ops leave sums over these axes of a mesh undone: a result whose parts along an axis are to be added is
+ * unreduced over the axis. 0: sums are done. */
+NEAP_API void neap_mesh_leave_undone(neap_ctx *ctx, uint32_t axes);
 /* Inside: the coordinate of each device along an axis of the mesh (i32, 0-d), which is also the token of collectives
  * over it. `manual`: the axes that are manual here. */
 NEAP_API int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, uint32_t unchecked, int axis, int32_t *out);

@@ -64,10 +64,27 @@ static void add_move(note_text *t, const neap_node *in, const lazy_sharding *to)
     add_bytes(t, mesh_moved_bytes(from, to, in->dtype, in->ndim, in->shape));
 }
 
+/* The sum over axes where it was not done. Where each device keeps a part of the sum nothing is sent back. */
+static void add_sum(note_text *t, const neap_node *in, const lazy_sharding *to, uint32_t over) {
+    const lazy_sharding *from = graph_sharding_of(in);
+    char spec[256];
+    int64_t bytes = mesh_combined_bytes(from, over, in->dtype, in->ndim, in->shape);
+    add_to_note(t, "from ");
+    add_to_note(t, shard_spec_text(from, in->ndim, spec, sizeof spec));
+    add_to_note(t, " to ");
+    add_to_note(t, shard_spec_text(to, in->ndim, spec, sizeof spec));
+    add_to_note(t, ", added up over ");
+    add_to_note(t, mesh_axes_text(to->mesh, over, spec, sizeof spec));
+    add_bytes(t, over & ~to->splits ? bytes : bytes / 2);
+}
+
 int32_t mesh_note_move(neap_ctx *ctx, const neap_node *in, const lazy_sharding *to) {
     const lazy_sharding *from = graph_sharding_of(in);
     note_text t = {.bytes = 0};
-    if (from && from->mesh == to->mesh && mesh_moved_axes(from, to))
+    uint32_t over = from && from->mesh == to->mesh ? from->unreduced & ~to->unreduced : 0;
+    if (over)
+        add_sum(&t, in, to, over);
+    else if (from && from->mesh == to->mesh && mesh_moved_axes(from, to) & ~to->unreduced)
         add_move(&t, in, to);
     return intern_note(ctx, &t);
 }

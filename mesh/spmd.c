@@ -111,10 +111,13 @@ static neap_node *enter_whole(neap_ctx *ctx, neap_node *node, const lazy_mesh *m
     return mesh_build_enter(ctx, node, from, to);
 }
 
-/* A meshed node that varies over `varies` too. */
+/* A meshed node that varies over `varies` too, but for axes over which it is unreduced. */
 static neap_node *widen_varying(neap_ctx *ctx, neap_node *node, uint32_t varies) {
-    uint32_t more = varies & ~graph_sharding_of(node)->varies;
-    return more ? graph_build(ctx, LAZY_OP_pvary, 1, &node, 1, (int64_t[]){more}) : node;
+    const lazy_sharding *s = graph_sharding_of(node);
+    uint32_t more = varies & ~(s->varies | s->unreduced), reduced = more & s->reduced;
+    node = mesh_build_pcast(ctx, node, reduced, MESH_VARYING);
+    more &= ~reduced;
+    return node && more ? graph_build(ctx, LAZY_OP_pvary, 1, &node, 1, (int64_t[]){more}) : node;
 }
 
 neap_node *mesh_vary(neap_ctx *ctx, neap_node *node, const lazy_sharding *like) {
@@ -262,6 +265,8 @@ static neap_node *gather_whole(neap_ctx *ctx, const lazy_op *row, neap_node *nod
                    "%s: inside np.shard_map an array is seen by block, and each block stays where it is", row->name);
         return NULL;
     }
+    if (s->unreduced && (!to || !(node = mesh_moved(ctx, node, to))))
+        return NULL;
     if (node->levels)
         return to ? mesh_moved(ctx, node, to) : NULL;
     return mesh_hooks.whole(ctx, node, &all) == 0 ? all : NULL;
@@ -315,7 +320,14 @@ static neap_node *record_meshed_op(neap_ctx *ctx, const graph_call *of) {
     int64_t *block_attrs = NULL;
     graph_call moved = *of;
     moved.in = aligned;
+    uint32_t meets = 0;
     int status = align_inputs(ctx, row, of->nin, of->in, of->attrs, &call.result, aligned);
+    if (status == 0)
+        status = mesh_type_inputs(ctx, of, aligned, &call.result, &meets);
+    if (status == 0 && meets)
+        return mesh_record_by_block(ctx, &moved, &call.result, meets, false);
+    if (status == 0 && ctx->mesh.undone && (meets = mesh_left_undone(ctx, &moved, &call.result)) != 0)
+        return mesh_record_by_block(ctx, &moved, &call.result, meets, true);
     if (status == 0 && any_split(of->nin, aligned))
         status = plan_split(ctx, &moved, aligned, &block_attrs, &call);
     if (status == 0)
@@ -513,6 +525,13 @@ static int check_whole(neap_ctx *ctx, neap_node *node) {
     char text[256], cause[256];
     if (s->nblocks == 0)
         return neap_error(NEAP_E_STATE, "the array lies on devices of other processes, so this one cannot read it");
+    if (s->unreduced)
+        return neap_error(NEAP_E_STATE,
+                          "the array is a sum over %s of the mesh that is not done, so it has no value here; %s does "
+                          "the sum",
+                          mesh_axes_text(s->mesh, s->unreduced, text, sizeof text),
+                          s->unreduced & s->manual ? "np.psum"
+                                                   : "np.reshard(x, spec) with a spec that does not say so");
     if (s->differs && !(s->differs & ~s->unchecked) && !(node->flags & LAZY_ABSTRACT))
         return compare_copies(ctx, node);
     if (s->differs)
@@ -554,29 +573,51 @@ static int whole(neap_ctx *ctx, neap_node *node, neap_node **out) {
 
 /* Inside a body a cotangent may stay as it is: its type is that of its derivation. */
 static neap_node *moved(neap_ctx *ctx, neap_node *node, const lazy_sharding *like) {
-    return !node || like->manual ? node : mesh_moved(ctx, node, like);
+    const lazy_sharding *to = node && !like->manual ? shard_sharding_dual(like) : NULL;
+    return to ? mesh_moved(ctx, node, to) : node;
+}
+
+/* What `like` says of sums that are not done. Types of a body first. */
+static neap_node *typed_like(neap_ctx *ctx, neap_node *node, const lazy_sharding *like) {
+    const lazy_sharding *is = graph_sharding_of(node);
+    if (!is || !((like->unreduced | like->reduced | is->unreduced | is->reduced) & like->manual))
+        return node;
+    uint32_t same = like->manual & ~(like->unreduced | like->reduced | like->varies);
+    uint32_t terms = like->varies & is->unreduced & like->manual;
+    node = mesh_build_pcast(ctx, node, terms, MESH_VARYING);
+    if (!node)
+        return NULL;
+    node = mesh_as_kind(ctx, node, like->unreduced & like->manual, MESH_UNREDUCED);
+    node = node ? mesh_as_kind(ctx, node, like->reduced & like->manual, MESH_REDUCED) : NULL;
+    uint32_t typed = node ? graph_sharding_of(node)->unreduced | graph_sharding_of(node)->reduced : 0;
+    return node ? mesh_as_kind(ctx, node, same & typed, MESH_SAME) : NULL;
 }
 
 static neap_node *fitted(neap_ctx *ctx, neap_node *node, const lazy_sharding *like) {
     if (like->manual)
         node = mesh_vary(ctx, node, like);
+    node = node ? typed_like(ctx, node, like) : NULL;
     if (!node)
         return NULL;
     const lazy_sharding *is = graph_sharding_of(node);
     lazy_sharding to = is ? *is : mesh_plain(like->mesh);
-    if (is && memcmp(is->split, like->split, sizeof is->split) == 0)
+    bool typed = is && is->unreduced == like->unreduced && is->reduced == like->reduced;
+    if (typed && memcmp(is->split, like->split, sizeof is->split) == 0)
         return node;
     memcpy(to.split, like->split, sizeof to.split);
+    to.unreduced = like->unreduced;
+    to.reduced = like->reduced;
     const lazy_sharding *divided = shard_sharding_intern(&to);
     return divided ? mesh_moved(ctx, node, divided) : NULL;
 }
 
-static const graph_note_kind *const kinds[] = {&mesh_note_reshard, &mesh_note_fit,  &mesh_note_enter,
-                                               &mesh_note_leave,   &mesh_note_open, NULL};
+static const graph_note_kind *const kinds[] = {
+    &mesh_note_reshard, &mesh_note_fit, &mesh_note_enter, &mesh_note_leave, &mesh_note_open, &mesh_note_undone, NULL};
 
 const graph_mesh_hooks mesh_hooks = {.record = mesh_record,
                                      .finish = finish_meshed_node,
                                      .whole = whole,
                                      .moved = moved,
+                                     .cotangent = mesh_cotangent,
                                      .fitted = fitted,
                                      .kinds = kinds};

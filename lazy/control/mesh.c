@@ -99,8 +99,8 @@ static int first_types(sharding_fixpoint *s, int nin, neap_node *const *in) {
 static bool must_fit(const lazy_sharding *is, const lazy_sharding *to) {
     if (is == to || !to)
         return false;
-    return !is || is->manual != to->manual || is->varies != to->varies ||
-           memcmp(is->split, to->split, sizeof is->split) != 0;
+    return !is || is->manual != to->manual || is->varies != to->varies || is->unreduced != to->unreduced ||
+           is->reduced != to->reduced || memcmp(is->split, to->split, sizeof is->split) != 0;
 }
 
 /* The program on inputs of other types. With `shardings`, its outputs get those. */

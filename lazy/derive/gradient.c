@@ -41,6 +41,10 @@ static neap_node *unbroadcast(neap_ctx *ctx, neap_node *ct, const neap_node *in)
  * uncommitted. */
 static int add_cotangent(const lazy_walk *w, neap_node *node, neap_node *ct) {
     neap_node **at = derive_walk_value(w, node);
+    if (graph_is_meshed(node) || graph_is_meshed(ct))
+        ct = graph_mesh()->cotangent(w->ctx, ct, node);
+    if (!ct)
+        return neap_error_code();
     if (*at && (*at)->device >= 0 && ct->device >= 0 && (*at)->device != ct->device) {
         *at = graph_build_place(w->ctx, *at, -1);
         if (!*at || !(ct = graph_build_place(w->ctx, ct, -1)))

@@ -289,6 +289,10 @@ static int choose_lines(show *s) {
     const lazy_sharding *first = NULL;
     for (int k = 0; k < s->n; k++) {
         const lazy_sharding *sharding = sharding_of(s, k);
+        if (sharding && sharding->unreduced)
+            return neap_error(NEAP_E_STATE,
+                              "the array is a sum over devices that is not done, so there is no value to print; "
+                              "np.reshard or, in the body of a np.shard_map, np.psum does the sum");
         if (!sharding || !(sharding->differs || s->apart))
             continue;
         if (first && first->mesh != sharding->mesh)

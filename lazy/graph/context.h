@@ -227,6 +227,7 @@ typedef struct lazy_mesh_state {
     lazy_nodes tokens;      /* of axes of meshes. One reference each */
     int32_t open;           /* the mesh of the open bodies of shard_map */
     uint32_t manual;        /* its axes that are manual in the innermost of them */
+    uint32_t undone;        /* axes over which ops leave sums undone (mesh/unreduced.c) */
 } lazy_mesh_state;
 
 /* guard.c */

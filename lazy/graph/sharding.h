@@ -26,6 +26,12 @@
  * vary, is a pvary. `differs` ⊆ `varies` says where values may differ; over the others equality is proved (after an
  * all_gather, say, whose result varies as a type). Only `differs` decides what is promised, read and stored.
  *
+ * Sums that are not done. An array may be *unreduced* over axes of the mesh: the value is the sum of the blocks along
+ * these, and no device has the value. The cotangent of such an array is one for all devices, marked as *reduced* over
+ * these axes. A reduced array is the same on all devices, as one that says nothing of the axes; but the cotangent is
+ * unreduced: what each device contributes, not added up yet. So each is the type of cotangents of the other
+ * (shard_sharding_dual). mesh/unreduced.c says which ops take such arrays.
+ *
  * Blocks. Devices between which an array does not differ share one block. A block that is of one device alone is
  * committed to that; one that several share is committed to none. Devices of the CPU share memory, so they read it
  * where it is; where devices have a memory each, it lies on the first of np.devices(), and the others read copies
@@ -71,11 +77,14 @@ typedef struct lazy_sharding {
     uint32_t varies, differs; /* of the manual ones */
     uint32_t unchecked;       /* of the manual ones, by check_rep = false: everything varies, also what a psum gives */
     uint8_t ndim;             /* axes of the array for which split says something */
+    /* Axes over which a sum is not done, and those over which that of the cotangent is not. They are none of the axes
+     * that divide the array, and none over which it varies. */
+    uint32_t unreduced, reduced;
     /* By axis of the array: the axes of the mesh (1 + index, 0 ends) that divide it, in order. */
     uint8_t split[NEAP_MAX_DIMS][NEAP_MESH_AXES];
     /* What follows from these: */
     uint32_t splits;     /* all axes of the mesh in `split` */
-    uint32_t distinct;   /* differs | splits: blocks are the same over all others */
+    uint32_t distinct;   /* differs | splits | unreduced: blocks are the same over all others */
     int32_t nblocks;     /* of this process */
     int32_t *block_of;   /* by position on the mesh: the block there, -1: none of this process */
     int32_t *position;   /* by block: the first position on the mesh that has it here */
@@ -122,6 +131,8 @@ const lazy_sharding *shard_sharding_get(int64_t number); /* NULL: no such */
 const lazy_mesh *shard_mesh_get(int64_t number);         /* the same; no error is set */
 /* The mesh like *like (whose number and local devices do not count) as process `here` sees it, or NULL: memory. */
 const lazy_mesh *shard_mesh_intern(const lazy_mesh *like, int here);
+/* The type of cotangents of what lies so: what is unreduced is reduced, and the other way round. NULL: memory. */
+const lazy_sharding *shard_sharding_dual(const lazy_sharding *sharding);
 /* The block that stands at a position of the mesh; -1: none of this process. */
 int shard_sharding_block(const lazy_sharding *sharding, int position);
 /* The coordinate of a position along an axis; the position that has `coordinate` there, and else agrees with it. */
@@ -177,6 +188,9 @@ typedef struct graph_mesh_hooks {
     int (*whole)(neap_ctx *ctx, neap_node *node, neap_node **out);
     /* A node (ordinary or meshed) as an array that lies as `like` does; BORROWED from the arena. */
     neap_node *(*moved)(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);
+    /* A cotangent, of any node, as one of `node` (NULL for NULL): what it has too much of is added up, and what it
+     * lacks is nothing. BORROWED from the arena. */
+    neap_node *(*cotangent)(neap_ctx *ctx, neap_node *ct, const neap_node *node);
     /* The same where `like` has manual axes too: the result is an array of the body, which varies and is divided as
      * `like` is. It may differ over fewer axes. */
     neap_node *(*fitted)(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);

@@ -84,7 +84,7 @@ NEAP_OP(astype,
            "Complex to real: an error.",
     .attrs = "dtype",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_CASTS, .dtype = dtype_astype,
-    .grad = grad_astype,
+    .undone = LAZY_UNDONE_LINEAR, .grad = grad_astype,
     .kernel = {.any = "F(cast)(a)"},
     .domain = {0, 100})
 
@@ -92,14 +92,14 @@ NEAP_OP(copy,
     .doc = "a itself, as an array of its own.",
     .example = "np.copy(np.arange(3))\n[0 1 2]",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL,
-    .flags = LAZY_OP_IDENTITY, .dtype = graph_dtype_same, .grad = grad_copy,
+    .flags = LAZY_OP_IDENTITY, .dtype = graph_dtype_same, .undone = LAZY_UNDONE_LINEAR, .grad = grad_copy,
     .kernel = {.any = "a", .half = "a"},
     .domain = {-3, 3}, .reference = "a")
 
 NEAP_OP(stop_gradient,
     .doc = "a itself, but differentiation takes it for a constant.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL,
-    .flags = LAZY_OP_ZERO_GRAD | LAZY_OP_IDENTITY, .dtype = graph_dtype_same,
+    .flags = LAZY_OP_ZERO_GRAD | LAZY_OP_IDENTITY, .undone = LAZY_UNDONE_LINEAR, .dtype = graph_dtype_same,
     .kernel = {.any = "a", .half = "a"},
     .domain = {-3, 3}, .reference = "a")
 /* clang-format on */

@@ -66,7 +66,8 @@ NEAP_OP(conj,
     .doc = "The complex conjugate: the imaginary part with the other sign; other dtypes than complex ones are their "
            "own.",
     .example = "np.conj(np.array{1, 2i})\n[1.-0.j 0.-2.j]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .dtype = graph_dtype_promote, .grad = grad_conj,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .dtype = graph_dtype_promote, .undone = LAZY_UNDONE_LINEAR,
+    .grad = grad_conj,
     .kernel = {.boolean = "a", .integer = "a", .real = "a", .complex = "F(conj)(a)", .half = "a"},
     .domain = {-3, 3}, .reference = "a")
 /* clang-format on */

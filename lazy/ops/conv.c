@@ -401,8 +401,8 @@ NEAP_OP(
     .attrs = "groups stride low high dilation…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .dtype = graph_dtype_real, .shape = conv_shape, .call = conv_call, .library = conv_library, .routine = conv_routine,
-    .keeps = &conv_keeps, .cost = conv_cost, .flops = conv_flops, .grad = conv_grad, .jvp = bilinear_jvp,
-    .batch = conv_batch, .shard = conv_shard)
+    .keeps = &conv_keeps, .cost = conv_cost, .flops = conv_flops, .undone = LAZY_UNDONE_FACTORS, .grad = conv_grad,
+    .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_shard)
 
 NEAP_OP(
     conv_input,
@@ -413,17 +413,18 @@ NEAP_OP(
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .dtype = graph_dtype_real, .shape = conv_input_shape, .call = conv_input_call, .library = conv_library,
     .routine = conv_input_routine, .keeps = &conv_input_keeps, .cost = conv_input_cost, .flops = conv_input_flops,
-    .grad = conv_input_grad, .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_input_shard)
+    .undone = LAZY_UNDONE_FACTORS, .grad = conv_input_grad, .jvp = bilinear_jvp, .batch = conv_batch,
+    .shard = conv_input_shard)
 
-NEAP_OP(conv_kernel,
-        .doc =
-            "What `conv` of images, the first input, does to the cotangent of its result, the second, for that of its "
-            "kernel. `extent`: of the kernel.",
-        .attrs = "groups stride low high dilation extent…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
-        .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-        .dtype = graph_dtype_real, .shape = conv_kernel_shape, .call = conv_kernel_call, .library = conv_library,
-        .routine = conv_kernel_routine, .cost = conv_kernel_cost, .flops = conv_kernel_flops, .grad = conv_kernel_grad,
-        .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_kernel_shard)
+NEAP_OP(
+    conv_kernel,
+    .doc = "What `conv` of images, the first input, does to the cotangent of its result, the second, for that of its "
+           "kernel. `extent`: of the kernel.",
+    .attrs = "groups stride low high dilation extent…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
+    .dtype = graph_dtype_real, .shape = conv_kernel_shape, .call = conv_kernel_call, .library = conv_library,
+    .routine = conv_kernel_routine, .cost = conv_kernel_cost, .flops = conv_kernel_flops, .undone = LAZY_UNDONE_FACTORS,
+    .grad = conv_kernel_grad, .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_kernel_shard)
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 static int windows_shape(const lazy_call_desc *call, lazy_result *out) {

@@ -392,5 +392,5 @@ NEAP_OP(
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = graph_dtype_promote, .shape = matmul_shape,
     .call = matmul_call, .intrinsic = matmul_intrinsic, .library = matmul_library, .routine = matmul_routine,
-    .reads = matmul_reads, .cost = matmul_cost, .flops = matmul_flops, .grad = matmul_grad, .jvp = matmul_jvp,
-    .batch = matmul_batch, .shard = matmul_shard)
+    .reads = matmul_reads, .cost = matmul_cost, .flops = matmul_flops, .undone = LAZY_UNDONE_FACTORS,
+    .grad = matmul_grad, .jvp = matmul_jvp, .batch = matmul_batch, .shard = matmul_shard)

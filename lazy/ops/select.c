@@ -48,7 +48,7 @@ static int grad_where(lazy_grad *g) {
 NEAP_OP(where,
     .doc = "b where a is true, else c. a is cast to bool; b and c are promoted.",
     .kind = LAZY_MAP, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_CHOOSES | LAZY_OP_CHAINS,
-    .dtype = graph_dtype_where, .grad = grad_where,
+    .dtype = graph_dtype_where, .undone = LAZY_UNDONE_CHOICES, .grad = grad_where,
     .residual = LAZY_RESIDUAL_IN0,
     .kernel = {.any = "a ? b : c", .half = "a ? b : c"},
     .domain = {-3, 3})

@@ -33,7 +33,8 @@ const lazy_sharding *shard_sharding_whole(const lazy_sharding *of);
 const lazy_sharding *shard_sharding_apart(const lazy_sharding *of, uint32_t distinct);
 /* divide.c: an array whose value is there as one that lies so, which has no manual axes; sizes divide. OWNED. */
 neap_node *shard_divide(neap_ctx *ctx, const neap_node *whole, const lazy_sharding *lies);
-/* "{i,-}", "{V:i,j}": the axes that divide it, those that it varies over. Returns `text`. */
+/* "{i,-}", "{V:i,j}", "{U:j}", "{R:j}": the axes that divide it, those that it varies over, those over which it is
+ * unreduced, or reduced. Returns `text`. */
 const char *shard_sharding_text(const lazy_sharding *sharding, int ndim, char *text, size_t capacity);
 
 #endif

@@ -20,21 +20,54 @@ uint32_t shard_split_axes(const uint8_t *split) {
     return axes;
 }
 
-const char *shard_spec_text(const lazy_sharding *sharding, int ndim, char *text, size_t capacity) {
-    size_t at = (size_t)snprintf(text, capacity, "P(");
-    for (int axis = 0; axis < ndim && at < capacity; axis++) {
-        const uint8_t *split = sharding->split[axis];
-        int n = shard_split_length(split);
-        const char *open = n > 1 ? "{" : n == 0 ? "nil" : "";
-        at += (size_t)snprintf(text + at, capacity - at, "%s%s", axis ? ", " : "", open);
-        for (int k = 0; k < n && at < capacity; k++)
-            at += (size_t)snprintf(text + at, capacity - at, "%s\"%s\"", k ? ", " : "",
-                                   sharding->mesh->names[split[k] - 1]);
-        if (n > 1 && at < capacity)
-            at += (size_t)snprintf(text + at, capacity - at, "}");
-    }
+/* Appends to a text of `at` bytes. Returns how long it would be. */
+static size_t put_text(char *text, size_t capacity, size_t at, const char *more) {
+    size_t bytes = strlen(more);
     if (at < capacity)
-        snprintf(text + at, capacity - at, ")");
+        snprintf(text + at, capacity - at, "%s", more);
+    return at + bytes;
+}
+
+/* '"i"' or '{"i", "j"}' for n axes of the mesh, each 1 + its number. */
+static size_t put_names(const lazy_mesh *mesh, const uint8_t *axes, int n, bool braces, char *text, size_t capacity,
+                        size_t at) {
+    at = put_text(text, capacity, at, braces ? "{" : "");
+    for (int k = 0; k < n; k++) {
+        at = put_text(text, capacity, at, k ? ", \"" : "\"");
+        at = put_text(text, capacity, at, mesh->names[axes[k] - 1]);
+        at = put_text(text, capacity, at, "\"");
+    }
+    return put_text(text, capacity, at, braces ? "}" : "");
+}
+
+/* 'unreduced={"j"}' of the axes in the mask. */
+static size_t put_option(const lazy_mesh *mesh, const char *name, uint32_t mask, char *text, size_t capacity,
+                         size_t at) {
+    uint8_t axes[NEAP_MESH_AXES];
+    int n = 0;
+    for (int k = 0; k < mesh->naxes; k++)
+        if (mask >> k & 1)
+            axes[n++] = (uint8_t)(k + 1);
+    at = put_text(text, capacity, put_text(text, capacity, at, name), "=");
+    return put_names(mesh, axes, n, true, text, capacity, at);
+}
+
+const char *shard_spec_text(const lazy_sharding *s, int ndim, char *text, size_t capacity) {
+    size_t at = put_text(text, capacity, 0, "P(");
+    for (int axis = 0; axis < ndim; axis++) {
+        int n = shard_split_length(s->split[axis]);
+        at = put_text(text, capacity, at, axis ? ", " : "");
+        at = n ? put_names(s->mesh, s->split[axis], n, n > 1, text, capacity, at) : put_text(text, capacity, at, "nil");
+    }
+    if (s->unreduced | s->reduced)
+        at = put_text(text, capacity, at, ndim ? ", {" : "{");
+    if (s->unreduced)
+        at = put_option(s->mesh, "unreduced", s->unreduced, text, capacity, at);
+    if (s->unreduced && s->reduced)
+        at = put_text(text, capacity, at, ", ");
+    if (s->reduced)
+        at = put_option(s->mesh, "reduced", s->reduced, text, capacity, at);
+    put_text(text, capacity, at, s->unreduced | s->reduced ? "})" : ")");
     return text;
 }
 

@@ -97,7 +97,8 @@ int shard_mesh_move(const lazy_mesh *mesh, int position, int axis, int coordinat
 /* ---- Shardings --------------------------------------------------------------------------------------------------- */
 static bool same_sharding(const lazy_sharding *a, const lazy_sharding *b) {
     return a->mesh == b->mesh && a->manual == b->manual && a->varies == b->varies && a->differs == b->differs &&
-           a->unchecked == b->unchecked && memcmp(a->split, b->split, sizeof a->split) == 0;
+           a->unchecked == b->unchecked && a->unreduced == b->unreduced && a->reduced == b->reduced &&
+           memcmp(a->split, b->split, sizeof a->split) == 0;
 }
 
 /* The coordinates over the axes of `mask`, as one number. */
@@ -154,7 +155,7 @@ static lazy_sharding *copy_sharding(const lazy_sharding *like) {
             s->splits |= 1u << (s->split[a][k] - 1);
             s->ndim = (uint8_t)(a + 1);
         }
-    s->distinct = s->differs | s->splits;
+    s->distinct = s->differs | s->splits | s->unreduced;
     derive_blocks(s);
     return s;
 }
@@ -186,6 +187,13 @@ const lazy_sharding *shard_sharding_get(int64_t number) {
     if (!s)
         neap_error(NEAP_E_ARGUMENT, "no such sharding (%lld)", (long long)number);
     return s;
+}
+
+const lazy_sharding *shard_sharding_dual(const lazy_sharding *s) {
+    lazy_sharding like = *s;
+    like.unreduced = s->reduced;
+    like.reduced = s->unreduced;
+    return like.unreduced == like.reduced ? s : shard_sharding_intern(&like);
 }
 
 int shard_sharding_block(const lazy_sharding *s, int position) {

@@ -33,7 +33,7 @@ const lazy_sharding *shard_sharding_whole(const lazy_sharding *of) {
     lazy_sharding like = *of;
     memset(like.split, 0, sizeof like.split);
     like.varies = of->unchecked;
-    like.differs = 0;
+    like.differs = like.unreduced = like.reduced = 0;
     return shard_sharding_intern(&like);
 }
 
@@ -41,6 +41,7 @@ const lazy_sharding *shard_sharding_apart(const lazy_sharding *of, uint32_t dist
     lazy_sharding like = *of;
     memset(like.split, 0, sizeof like.split);
     like.varies = like.differs = distinct;
+    like.unreduced = like.reduced = 0;
     return shard_sharding_intern(&like);
 }
 
@@ -55,6 +56,14 @@ int shard_sharding_cover(const char *op, const lazy_sharding *a, const lazy_shar
     like.varies |= b->varies;
     like.differs |= b->differs;
     like.unchecked |= b->unchecked;
+    like.unreduced |= b->unreduced & ~like.varies;
+    like.reduced |= b->reduced & ~like.varies;
+    if (like.unreduced & (like.reduced | a->splits | like.varies))
+        return neap_error(NEAP_E_ARGUMENT,
+                          "%s: of two arrays that are to lie alike one is unreduced over an axis of the mesh which the "
+                          "other varies over, is reduced over, or is divided by; np.reshard or np.pcast changes that",
+                          op);
+    like.reduced &= ~a->splits;
     return (*out = shard_sharding_intern(&like)) ? 0 : NEAP_E_MEMORY;
 }
 
@@ -62,8 +71,8 @@ bool shard_sharding_serves(const lazy_sharding *is, const lazy_sharding *want) {
     if (is == want || !is || !want)
         return is == want;
     return is->mesh == want->mesh && is->manual == want->manual && is->varies == want->varies &&
-           is->unchecked == want->unchecked && !(is->differs & ~want->differs) &&
-           memcmp(is->split, want->split, sizeof is->split) == 0;
+           is->unchecked == want->unchecked && is->unreduced == want->unreduced && is->reduced == want->reduced &&
+           !(is->differs & ~want->differs) && memcmp(is->split, want->split, sizeof is->split) == 0;
 }
 
 /* ---- Text -------------------------------------------------------------------------------------------------------- */
@@ -87,6 +96,19 @@ static void put_split(spec_words *w, const lazy_mesh *mesh, const uint8_t *split
     put_word(w, split[0] && split[1] ? ")" : "");
 }
 
+/* "V:i,j" of the axes in the mask, behind `between`; "": there are none. Returns whether there were. */
+static bool put_axes(spec_words *w, const lazy_mesh *mesh, const char *between, const char *what, uint32_t mask) {
+    for (int k = 0; k < mesh->naxes; k++)
+        if (mask >> k & 1) {
+            put_word(w, between);
+            put_word(w, what);
+            put_word(w, mesh->names[k]);
+            between = ",";
+            what = "";
+        }
+    return mask != 0;
+}
+
 const char *shard_sharding_text(const lazy_sharding *s, int ndim, char *text, size_t capacity) {
     spec_words w = {.text = text, .capacity = capacity};
     put_word(&w, "{");
@@ -94,13 +116,10 @@ const char *shard_sharding_text(const lazy_sharding *s, int ndim, char *text, si
         put_word(&w, a ? "," : "");
         put_split(&w, s->mesh, s->split[a]);
     }
-    const char *between = s->splits ? ";V:" : "V:";
-    for (int k = 0; k < s->mesh->naxes; k++)
-        if (s->varies >> k & 1) {
-            put_word(&w, between);
-            put_word(&w, s->mesh->names[k]);
-            between = ",";
-        }
+    bool any = s->splits != 0;
+    any |= put_axes(&w, s->mesh, any ? ";" : "", "V:", s->varies);
+    any |= put_axes(&w, s->mesh, any ? ";" : "", "U:", s->unreduced);
+    put_axes(&w, s->mesh, any ? ";" : "", "R:", s->reduced);
     put_word(&w, "}");
     text[w.at] = 0;
     return text;

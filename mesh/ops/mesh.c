@@ -5,6 +5,7 @@
  *      enter        ordinary or global ─▶ manual      the same blocks, of the shape that a device sees
  *      leave        manual ─▶ global                  the same blocks, of the shape of the whole
  *      pvary, pick  manual ─▶ manual                  the same blocks; another type for derivatives
+ *      pcast        manual ─▶ manual                  the same, to and from unreduced and reduced types
  *
  * Attributes name shardings and meshes by their numbers (lazy/graph/sharding.h). Gradients are the way back: that of
  * pvary is a psum; that of `pick`, which promises that all devices along some axes have the same, is an equal share for
@@ -93,6 +94,9 @@ static int reshard_expand(lazy_expansion *g) {
     if (!g->sharding.mesh || g->sharding.mesh != to->mesh)
         g->sharding = mesh_plain(to->mesh);
     memcpy(g->sharding.split, to->split, sizeof to->split);
+    uint32_t manual = g->sharding.manual;
+    g->sharding.unreduced = (g->sharding.unreduced & manual) | (to->unreduced & ~manual);
+    g->sharding.reduced = (g->sharding.reduced & manual) | (to->reduced & ~manual);
     int status = shard_expansion_begin(g);
     neap_node *in = status == 0 ? graph_untaped(g->ctx, g->node->in[0]) : NULL;
     if (in && mesh_is_asked(g->ctx)) /* else it is a part of another op, which tells it */
@@ -101,7 +105,7 @@ static int reshard_expand(lazy_expansion *g) {
         return status ? status : neap_error_code();
     if (!g->blocks)
         return 0;
-    return mesh_reshard_blocks(g->ctx, in, graph_sharding_of(g->node), g->node->shards->blocks);
+    return mesh_retyped_blocks(g->ctx, in, graph_sharding_of(g->node), g->node->shards->blocks);
 }
 
 static uint32_t axes_dividing(const lazy_sharding *s, int axis) {
@@ -134,7 +138,8 @@ static int reshard_batch(lazy_batching *g) {
 /* Back to where the input lies. That of an ordinary array is the same on all devices, as the array is. */
 static int reshard_grad(lazy_grad *g) {
     const lazy_sharding plain = mesh_plain(graph_sharding_of(g->node)->mesh);
-    const lazy_sharding *in = graph_sharding_of(INPUT(0)), *to = in ? in : shard_sharding_intern(&plain);
+    const lazy_sharding *in = graph_sharding_of(INPUT(0));
+    const lazy_sharding *to = in ? shard_sharding_dual(in) : shard_sharding_intern(&plain);
     g->out[0] = to ? mesh_moved(g->ctx, g->ct, to) : NULL;
     return grad_done(g, 1);
 }
@@ -193,8 +198,9 @@ static int enter_expand(lazy_expansion *g) {
 }
 
 static int enter_grad(lazy_grad *g) {
-    const lazy_sharding *outside = sharding_at(g->node, 0), *inside = graph_sharding_of(g->node);
-    neap_node *ct = mesh_vary(g->ctx, g->ct, inside);
+    const lazy_sharding *outside = shard_sharding_dual(sharding_at(g->node, 0));
+    const lazy_sharding *inside = shard_sharding_dual(graph_sharding_of(g->node));
+    neap_node *ct = inside && outside ? mesh_vary(g->ctx, mesh_cotangent(g->ctx, g->ct, g->node), inside) : NULL;
     g->out[0] = ct ? mesh_build_leave(g->ctx, ct, inside, outside) : NULL;
     return grad_done(g, 1);
 }
@@ -226,6 +232,8 @@ static int leave_expand(lazy_expansion *g) {
     uint32_t varies = g->sharding.varies & outside->manual, differs = g->sharding.differs;
     if (differs & ~outside->manual & ~outside->splits)
         return neap_error(NEAP_E_ARGUMENT, "leave: the array differs between devices");
+    if (g->sharding.unreduced != outside->unreduced)
+        return neap_error(NEAP_E_ARGUMENT, "leave: a sum that is not done inside of the body is one outside");
     g->sharding = *outside;
     g->sharding.differs |= differs & outside->manual;
     g->sharding.varies |= varies | g->sharding.differs;
@@ -234,8 +242,11 @@ static int leave_expand(lazy_expansion *g) {
 
 /* What all devices had the same of gets a cotangent of its own on each of those that the result is divided over. */
 static int leave_grad(lazy_grad *g) {
-    const lazy_sharding *outside = graph_sharding_of(g->node);
-    lazy_sharding typed = *graph_sharding_of(INPUT(0));
+    const lazy_sharding *outside = shard_sharding_dual(graph_sharding_of(g->node));
+    const lazy_sharding *dual = shard_sharding_dual(graph_sharding_of(INPUT(0)));
+    if (!outside || !dual)
+        return NEAP_E_MEMORY;
+    lazy_sharding typed = *dual;
     typed.differs |= outside->splits & typed.varies;
     const lazy_sharding *inside = shard_sharding_intern(&typed);
     neap_node *ct = inside ? mesh_moved(g->ctx, g->ct, outside) : NULL;
@@ -334,6 +345,60 @@ NEAP_OP(pick, .doc = "The same blocks, of which it is promised that they are equ
         .attrs = "axes", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ANY, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
         .dtype = graph_dtype_same, .shape = graph_shape_same, .grad = pick_grad, .jvp = derive_jvp_linear,
         .batch = derive_batch_leading, .expand = pick_expand)
+
+/* ---- pcast ------------------------------------------------------------------------------------------------------- */
+/* Attributes: manual axes of the mesh, and what the array is along these from now on (MESH_…). What was the same
+ * everywhere, and is unreduced now, counts at the first place along the axes. */
+static int pcast_blocks(lazy_expansion *g, bool terms) {
+    const lazy_sharding *s;
+    int status = shard_expansion_begin(g);
+    if (status || !g->blocks)
+        return status;
+    neap_node *bare = graph_untaped(g->ctx, g->node->in[0]);
+    s = graph_sharding_of(g->node);
+    if (!bare)
+        return neap_error_code();
+    mesh_value in = mesh_value_of(bare);
+    return terms ? mesh_retyped_blocks(g->ctx, bare, s, g->node->shards->blocks)
+                 : mesh_regroup(g->ctx, &in, s, g->node->shards->blocks);
+}
+
+static int pcast_expand(lazy_expansion *g) {
+    uint32_t axes = (uint32_t)graph_node_attrs(g->node)[0];
+    int64_t kind = graph_node_attrs(g->node)[1];
+    const lazy_sharding *is = graph_sharding_of(g->node->in[0]);
+    int status = check_manual("pcast", g);
+    if (status == 0 && (kind < MESH_SAME || kind > MESH_REDUCED || !is || axes & is->unchecked))
+        status = neap_error(NEAP_E_ARGUMENT, "pcast: there is no such type, or types are not checked in this body");
+    if (status == 0 && kind != MESH_VARYING && kind != MESH_UNREDUCED && axes & (is->differs | is->unreduced))
+        status = neap_error(NEAP_E_ARGUMENT, "pcast: the array differs between devices");
+    if (status)
+        return status;
+    lazy_sharding *s = &g->sharding;
+    s->differs = kind == MESH_VARYING ? s->differs | (is->unreduced & axes) : s->differs & ~axes;
+    s->varies = kind == MESH_VARYING ? s->varies | axes : s->varies & ~axes;
+    s->unreduced = kind == MESH_UNREDUCED ? s->unreduced | axes : s->unreduced & ~axes;
+    s->reduced = kind == MESH_REDUCED ? s->reduced | axes : s->reduced & ~axes;
+    return pcast_blocks(g, kind == MESH_UNREDUCED && axes & ~is->varies);
+}
+
+static int pcast_grad(lazy_grad *g) {
+    neap_node *ct = mesh_cotangent(g->ctx, g->ct, g->node);
+    const lazy_sharding *in = graph_sharding_of(INPUT(0));
+    uint32_t axes = (uint32_t)graph_node_attrs(g->node)[0], varies = axes & in->varies;
+    ct = ct ? mesh_vary(g->ctx, ct, graph_sharding_of(g->node)) : NULL;
+    ct = ct ? mesh_as_kind(g->ctx, ct, varies, MESH_VARYING) : NULL;
+    ct = ct ? mesh_as_kind(g->ctx, ct, axes & in->unreduced, MESH_REDUCED) : NULL;
+    ct = ct ? mesh_as_kind(g->ctx, ct, axes & in->reduced, MESH_UNREDUCED) : NULL;
+    g->out[0] = ct ? mesh_as_kind(g->ctx, ct, axes & ~(varies | in->unreduced | in->reduced), MESH_SAME) : NULL;
+    return grad_done(g, 1);
+}
+
+NEAP_OP(pcast,
+        .doc = "The same blocks, as a value that is of another kind along some axes of the mesh (a bit for each).",
+        .attrs = "axes kind", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ANY, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
+        .dtype = graph_dtype_same, .shape = graph_shape_same, .grad = pcast_grad, .jvp = derive_jvp_linear,
+        .batch = derive_batch_leading, .expand = pcast_expand)
 
 /* ---- axis_index -------------------------------------------------------------------------------------------------- */
 static int index_shape(const lazy_call_desc *call, lazy_result *out) {

@@ -137,8 +137,8 @@ for module, names in pairs {
     ["mesh.sharding"] = "P NamedSharding with_sharding_constraint",
     ["mesh.shard_map"] = "shard_map",
     ["mesh.ragged"] = "ragged_all_to_all",
-    ["mesh.collective"] = "psum pmean pmax pmin pvary all_gather psum_scatter all_to_all ppermute pshuffle axis_index "
-        .. "axis_size",
+    ["mesh.collective"] = "psum pmean pmax pmin pvary pcast all_gather psum_scatter all_to_all ppermute pshuffle "
+        .. "axis_index axis_size",
     ["tables"] = "table",
     ["tables.dates"] = "to_datetime date_range",
     ["inspect.check"] = "check",

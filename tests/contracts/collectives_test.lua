@@ -64,6 +64,9 @@ collective("np.pmin", function(pmin, x, ...) return pmin(x, "i", ...) end, {
     without = { derivatives = NONE },
 })
 collective("np.pvary", function(pvary, x, ...) return pvary(x, "i", ...) end, { oracle = "x" })
+collective("np.pcast", function(pcast, x, ...) return pcast(x, "i", ...) end, {
+    options = { { to = "varying" } }, oracle = "x",
+})
 collective("np.all_gather", function(gather, x, ...) return gather(x, "i", ...) end, {
     shapes = { { { N, 2 } }, { { N, 1, 2 } }, { { N, 1 } }, { { N, 0 } } },
     options = { {}, { axis = 1 }, { axis = -1 }, { tiled = true }, { tiled = true, axis = -1 },

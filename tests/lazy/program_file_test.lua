@@ -186,7 +186,7 @@ check.test("no op is without its program", function()
                       debug_sleep = true, debug_hold = true, debug_device = true, debug_fail = true, all_gather = true,
                       all_to_all = true, pmax = true, pmin = true, ppermute = true, psum = true, psum_scatter = true,
                       axis_index = true, bare = true, enter = true, leave = true, exchange = true, pick = true,
-                      pvary = true, reshard = true, transfer = true, join = true, marks_nonzero = true,
+                      pvary = true, pcast = true, reshard = true, transfer = true, join = true, marks_nonzero = true,
                       marks_changes = true, sparse_starts = true, sparse_solve = not has_klu }
     local missing = {}
     for _, row in ipairs(values.rows) do

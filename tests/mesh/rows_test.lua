@@ -28,6 +28,7 @@ for _, name in ipairs { "psum", "pmax", "pmin", "all_gather", "psum_scatter", "a
                         "enter", "leave", "pick", "pvary", "reshard" } do
     ELSEWHERE[name] = "tests/mesh/shard_map_test.lua"
 end
+ELSEWHERE.pcast = "tests/mesh/unreduced_test.lua"
 for _, name in ipairs { "call", "cond", "while_loop", "scan", "part" } do
     ELSEWHERE[name] = "tests/mesh/control_test.lua"
 end

@@ -26,7 +26,7 @@ local ELSEWHERE = {
 for _, name in ipairs { "psum", "pmax", "pmin", "all_gather", "psum_scatter", "all_to_all", "ppermute" } do
     ELSEWHERE[name] = "tests/stdlib/collective_test.lua"
 end
-for _, name in ipairs { "axis_index", "bare", "enter", "exchange", "leave", "pick", "pvary", "reshard" } do
+for _, name in ipairs { "axis_index", "bare", "enter", "exchange", "leave", "pcast", "pick", "pvary", "reshard" } do
     ELSEWHERE[name] = "tests/mesh/vmap_test.lua"
 end
 for _, name in ipairs { "call", "cond", "while_loop", "scan", "part" } do

@@ -188,7 +188,7 @@ local exempt = { random_gamma = true, zeta = true, betainc = true, gammainc = tr
                  dft = true, rdft = true, irdft = true, eig = true, matrix_function = true, alias = true,
                  debug_fail = true, cond = true, scan = true, while_loop = true }
 for _, name in ipairs { "psum", "pmax", "pmin", "all_gather", "psum_scatter", "all_to_all", "ppermute", "enter",
-                       "leave", "pick", "pvary", "reshard" } do
+                       "leave", "pcast", "pick", "pvary", "reshard" } do
     exempt[name] = true
 end
 if not require "tests.lib.klu" then

@@ -278,17 +278,25 @@ local function prepare(name, spec, ...)
     return arrays, operands, right, extent, half
 end
 
---- np.einsum("ij,jk->ik", a, b, …): sums of products over the labels that the result does not have. `...` stands for
--- any number of axes, which are summed where the result has no `...`; a label that stands twice in one array is its
--- diagonal; an extent of 1 broadcasts. Without `->` the result has the axes of `...`, then the labels that stand once,
--- in alphabetical order. Three arrays and more are combined in the order that takes the fewest multiplications, which
--- np.einsum_path tells.
+--- np.einsum("ij,jk->ik", a, b, …, {out_sharding=…}): sums of products over the labels that the result does not have.
+-- `...` stands for any number of axes, which are summed where the result has no `...`; a label that stands twice in one
+-- array is its diagonal; an extent of 1 broadcasts. Without `->` the result has the axes of `...`, then the labels that
+-- stand once, in alphabetical order. Three arrays and more are combined in the order that takes the fewest
+-- multiplications, which np.einsum_path tells.
+--- out_sharding: a spec or a sharding: how the result lies on a mesh; sums over axes that are unreduced there are left
+-- undone
 --- > a = np.array{{1, 2}, {3, 4}}
 --- > np.einsum("ij,jk->ik", a, a), np.einsum("ii", a)
 -- [[ 7. 10.]
 --  [15. 22.]]
 -- 5.0
 function np.einsum(spec, ...)
+    local given = select("#", ...) > 0 and select(-1, ...) or nil
+    if type(given) == "table" and rawget(given, "out_sharding") ~= nil then
+        local o, arrays = core.options("einsum", given, { out_sharding = true }), { ... }
+        arrays[#arrays] = nil
+        return core.out_sharding("einsum", o.out_sharding, arrays, np.einsum, spec, unpack(arrays))
+    end
     local arrays, operands, right, extent, half = prepare("einsum", spec, ...)
     for _, pair in ipairs((find_path(operands, right, extent))) do
         local i, j = pair[1], pair[2]

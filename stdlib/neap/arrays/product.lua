@@ -19,17 +19,23 @@ function product.matmul2(a, b, batched)
 end
 local matmul2 = product.matmul2
 
---- np.matmul(a, b): multiplies matrices: the sums of products over the last axis of a and the one before last of b. 1-d
--- arguments are a row or a column, whose axis is dropped from the result; leading axes broadcast. Shapes (…, m, k) and
--- (…, k, n) give (…, m, n).
+--- np.matmul(a, b, {out_sharding=…}): multiplies matrices: the sums of products over the last axis of a and the one
+-- before last of b. 1-d arguments are a row or a column, whose axis is dropped from the result; leading axes broadcast.
+-- Shapes (…, m, k) and (…, k, n) give (…, m, n).
+--- out_sharding: a spec or a sharding: how the result lies on a mesh; sums over axes that are unreduced there are left
+-- undone
 --- > np.array{{1, 2}, {3, 4}}:matmul(np.array{1, 1})
 -- [3. 7.]
 --- > np.matmul(np.ones{2, 3}, np.ones{3, 2})
 -- [[3. 3.]
 --  [3. 3.]]
-local function matmul(a, b, extra)
-    if extra ~= nil then raise("matmul", "takes 2 arguments, got also %s", core.describe(extra)) end
+local function matmul(a, b, given)
     a, b = core.coerce2("matmul", a, b)
+    if given ~= nil then
+        if type(given) ~= "table" then raise("matmul", "takes 2 arguments, got also %s", core.describe(given)) end
+        local o = core.options("matmul", given, { out_sharding = true })
+        if o.out_sharding ~= nil then return core.out_sharding("matmul", o.out_sharding, { a, b }, np.matmul, a, b) end
+    end
     local da, db = shape_of(a), shape_of(b)
     if #da == 0 or #db == 0 then
         raise("matmul", "needs at least 1 axis, got shapes %s and %s", core.shape_text(da), core.shape_text(db))

@@ -23,7 +23,8 @@ local reduces = {}
 
 local known_options = { axis = true, keepdims = true }
 local dtype_options = { axis = true, keepdims = true, dtype = true, where = true }
-local sum_options = { axis = true, keepdims = true, dtype = true, where = true, initial = true }
+local product_options = { axis = true, keepdims = true, dtype = true, where = true, initial = true }
+local sum_options = { axis = true, keepdims = true, dtype = true, where = true, initial = true, out_sharding = true }
 local extremum_options = { axis = true, keepdims = true, where = true, initial = true }
 local any_options = { axis = true, keepdims = true, where = true }
 
@@ -149,12 +150,19 @@ local function define_reduction(name, known)
             raise(name, "nothing to take it of: shape %s", core.shape_text(x))
         end
         local some = o.where ~= nil or o.initial ~= nil
+        if o.out_sharding ~= nil then
+            local rest = { axis = o.axis, keepdims = o.keepdims, where = o.where, initial = o.initial }
+            return core.out_sharding(name, o.out_sharding, { x }, np[name], x, rest)
+        end
         return asked(some and reduce_some(name, x, o) or reduce(op, x, mask, o.keepdims), o.dtype)
     end)
 end
 
---- np.sum(x, {axis=…, keepdims=false, dtype=…, where=…, initial=0}): … an axis may stand alone: x:sum(0).
+--- np.sum(x, {axis=…, keepdims=false, dtype=…, where=…, initial=0, out_sharding=…}): … an axis may stand alone:
+-- x:sum(0).
 --- dtype: that of the result: x is cast to it before the sum
+--- out_sharding: a spec or a sharding: how the result lies on a mesh; sums over axes that are unreduced there are left
+-- undone
 --- > np.array{{1, 2}, {3, 4}}:sum()
 -- 10.0
 --- > np.sum(np.array{{1, 2}, {3, 4}}, {axis=0})
@@ -172,7 +180,7 @@ define_reduction("sum", sum_options)
 --- > np.array{1, 2, 3, 4}:prod(), np.array{{1, 2}, {3, 4}}:prod{axis=0}
 -- 24.0
 -- [3. 8.]
-define_reduction("prod", sum_options)
+define_reduction("prod", product_options)
 --- np.max(x, {axis=…, keepdims=false, where=…, initial=…}), np.min(x, {axis=…, keepdims=false, where=…, initial=…}),
 -- np.amax, np.amin: the greatest or the smallest element; NaN if there is one. Raises if there is nothing to take
 -- it of and no `initial`, which `where` needs.

@@ -16,8 +16,12 @@ local id_box = ffi.new("int32_t[1]")
 
 --- The blocks that this process has of an array of these sizes, each once, in the core's order: a list of { index,
 -- device = the first that has it }.
-local function own_blocks(sharding, dims)
+local function own_blocks(name, sharding, dims)
     local list, known, own = {}, {}, C.neap_process_index()
+    if sharding.layout.unreduced ~= 0 then
+        raise(name, "the sharding is %s, but what is born is no sum that is not done: np.reshard makes one of it",
+              tostring(sharding))
+    end
     for place, part in ipairs(sharding:devices_indices_map(dims)) do
         local key = {}
         for k, range in ipairs(part.index) do key[k] = range[1] end
@@ -45,7 +49,7 @@ end
 function born.read(name, sharding, dims, dtype, make)
     local blocks = {}
     dims = shardings.fitting_sizes(name, sharding, dims)
-    for n, part in ipairs(own_blocks(sharding, dims)) do
+    for n, part in ipairs(own_blocks(name, sharding, dims)) do
         local block = { start = {}, shape = {}, device = part.device }
         for k, range in ipairs(part.index) do block.start[k], block.shape[k] = range[1], range[2] - range[1] end
         blocks[n] = make(block)
@@ -120,7 +124,7 @@ function np.make_array_from_callback(shape, sharding, f, given)
     local dims = shardings.fitting_sizes(name, sharding, shape)
     check_closed(name)
     local blocks = {}
-    for k, part in ipairs(own_blocks(sharding, dims)) do
+    for k, part in ipairs(own_blocks(name, sharding, dims)) do
         local index = {}
         for axis, range in ipairs(part.index) do index[axis] = { range[1], range[2] } end
         blocks[k] = checked_block(name, f(index, part.device), dtype, part)

@@ -161,6 +161,82 @@ function np.pvary(x, axis_name)
     end)
 end
 
+local KINDS = { varying = true, unreduced = true, reduced = true }
+
+-- What an array may be made of: by what it is to be.
+local CASTS = { varying = { same = true, reduced = true, varying = true }, unreduced = { varying = true },
+                reduced = { same = true } }
+
+--- What an array of a body is along axes of a mesh (bits): "varying", "unreduced", "reduced" or "same"; nil: it is not
+-- the same along all of them.
+local function kind_along(x, bits)
+    local lies = shardings.layout_of(x)
+    if not lies or bits == 0 then return "same" end
+    for _, kind in ipairs { "unreduced", "reduced" } do
+        if band(lies[kind], bits) == bits then return kind end
+    end
+    local others = bor(lies.unreduced, lies.reduced)
+    if band(lies.varies, bits) == bits then return "varying" end
+    return band(bor(others, lies.varies), bits) == 0 and "same" or nil
+end
+
+--- The bits of the axes of a mesh that argument 2 names.
+local function mesh_bits(name, axis_name)
+    local bits = 0
+    for _, axis in ipairs(axes.named(name, 2, axis_name)) do
+        if axis.mesh then bits = bor(bits, lshift(1, axis.at)) end
+    end
+    return bits
+end
+
+--- np.pcast(x, axis_name, {to=…}): the same values, as an array of another type along axes of a mesh, inside
+-- np.shard_map. Moves nothing, and adds nothing. As jax.lax.pcast(x, axis_name, to=…).
+--- to: "varying": of what is the same on all devices (np.pvary), or reduced, an array that may vary; "unreduced": of
+-- what varies an array whose value is the sum over the devices, which is not done; "reduced": of what is the same an
+-- array whose gradient is unreduced
+--- > np.vmap(function(x) return np.pcast(x, "i", {to="varying"}) end, {axis_name="i"})(np.arange(3))
+-- [0 1 2]
+function np.pcast(x, axis_name, given)
+    local bits = mesh_bits("pcast", axis_name)
+    local to = core.options("pcast", given, { to = true }).to
+    if not KINDS[to] then bad_argument("pcast", nil, "to", '"varying", "unreduced" or "reduced"', to) end
+    if bits == 0 and to ~= "varying" then
+        raise("pcast", "a type %q is one of arrays along axes of a mesh, and the axis is one of np.vmap", to)
+    end
+    if to == "varying" and bits == 0 then return np.pvary(x, axis_name) end
+    local mesh, manual, unchecked = axes.mesh()
+    if band(unchecked, bits) ~= 0 then
+        raise("pcast", "in the body of a np.shard_map with check_rep=false types are not checked")
+    end
+    return trees.rebuild("pcast", x, function(leaf)
+        leaf = core.coerce("pcast", 1, leaf)
+        local from = kind_along(leaf, bits)
+        if not from then
+            raise("pcast", "the array is of several types along %s of the mesh: cast it axis by axis",
+                  shardings.names_text(mesh, bits))
+        end
+        if not CASTS[to][from] then
+            raise("pcast", "the array is %s along %s of the mesh, and cannot become %s by a cast: %s",
+                  from == "same" and "the same" or from, shardings.names_text(mesh, bits), to,
+                  from == "unreduced" and "np.psum does its sum" or from == "same" and "np.pvary makes it vary first"
+                  or "there is none from that to this")
+        end
+        if from == "same" and to == "varying" then return np.pvary(leaf, axis_name) end
+        if from == to then return leaf end
+        return shardings.retype("pcast", leaf, bits, to, mesh, manual, unchecked)
+    end)
+end
+
+--- A leaf as the collectives take it that sum: of one that is unreduced along all their axes the terms.
+local function terms_of(name, leaf, axis_name)
+    local lies = shardings.layout_of(leaf)
+    if not lies or lies.unreduced == 0 then return leaf, false end
+    local bits = mesh_bits(name, axis_name)
+    if bits == 0 or band(lies.unreduced, bits) ~= bits then return leaf, false end
+    local mesh, manual, unchecked = axes.mesh()
+    return shardings.retype(name, leaf, bits, "varying", mesh, manual, unchecked), true
+end
+
 -- ---- Sums and extrema -----------------------------------------------------------------------------------------------
 
 --- np.psum(x, axis_name, {axis_index_groups=…}): the sum over the members of an axis. Of a number: the number times the
@@ -176,7 +252,7 @@ function np.psum(x, axis_name, given)
         if type(leaf) == "number" then
             return leaf * (not among and product_of_sizes(list) or among.even and among.size or among:sizes())
         end
-        leaf = core.coerce("psum", 1, leaf)
+        leaf = terms_of("psum", core.coerce("psum", 1, leaf), axis_name)
         if among then return among:combined(among:gathered(to_sum(leaf)), np.add) end
         warn_of_same("psum", leaf, axis_name, "%d times the array")
         return reduce_over("psum", to_sum(leaf), list)
@@ -270,11 +346,19 @@ local function flag(name, option, value)
     return value
 end
 
-local gather_options = { axis = true, tiled = true, axis_index_groups = true }
+local gather_options = { axis = true, tiled = true, axis_index_groups = true, to = true }
 
---- np.all_gather(x, axis_name, {axis=0, tiled=false, axis_index_groups=…}): the arrays of all members, along a new
--- axis; with tiled joined along one that is there.
+--- What all members of axes of a mesh have, after a gather, as one that is reduced along these axes.
+local function gathered_as(leaf, to, axis_name)
+    if to ~= "reduced" then return leaf end
+    local mesh, manual, unchecked = axes.mesh()
+    return shardings.retype("all_gather", leaf, mesh_bits("all_gather", axis_name), "reduced", mesh, manual, unchecked)
+end
+
+--- np.all_gather(x, axis_name, {axis=0, tiled=false, axis_index_groups=…, to="varying"}): the arrays of all members,
+-- along a new axis; with tiled joined along one that is there.
 --- axis: where the new axis is, or which one grows
+--- to: "reduced": along axes of a mesh the result is reduced, so the gradient of x is a part of an unreduced one's sum
 --- > np.vmap(function(x) return np.all_gather(x, "i") end, {axis_name="i"})(np.array{1, 3})
 -- [[1. 3.]
 --  [1. 3.]]
@@ -283,6 +367,12 @@ function np.all_gather(x, axis_name, given)
     local o = core.options("all_gather", given, gather_options)
     local tiled = flag("all_gather", "tiled", o.tiled)
     local among = groups_of("all_gather", axis_name, o, true)
+    if o.to ~= nil and o.to ~= "varying" and o.to ~= "reduced" then
+        bad_argument("all_gather", nil, "to", '"varying" or "reduced"', o.to)
+    end
+    if o.to == "reduced" and (among or mesh_bits("all_gather", axis_name) == 0) then
+        raise("all_gather", "option 'to' is \"reduced\", which is for whole axes of a mesh")
+    end
     return map_leaves("all_gather", x, function(leaf)
         local ndim = core.ndim(leaf) + (tiled and 0 or 1)
         local at = core.axis("all_gather", o.axis or 0, ndim)
@@ -295,7 +385,7 @@ function np.all_gather(x, axis_name, given)
                 if k < #list then leaf = merge_axes(leaf, at) end
             end
         end
-        return tiled and merge_axes(leaf, at) or leaf
+        return gathered_as(tiled and merge_axes(leaf, at) or leaf, o.to, axis_name)
     end)
 end
 
@@ -315,6 +405,7 @@ function np.psum_scatter(x, axis_name, given)
     if among then list = { axis_of_groups(among) } end
     return map_leaves("psum_scatter", x, function(leaf)
         local at = core.axis("psum_scatter", o.scatter_dimension or 0, core.ndim(leaf))
+        leaf = terms_of("psum_scatter", leaf, axis_name)
         if not among then warn_of_same("psum_scatter", leaf, axis_name, "parts of %d times the array") end
         if not tiled then check_size("psum_scatter", leaf, at, list) end
         leaf = to_sum(leaf)

@@ -7,7 +7,7 @@ local shardings = require "neap.mesh.sharding"
 local staging = require "neap.tracing.staging"
 local trees = require "neap.core.trees"
 
-local np = core.np
+local np, C, ctx = core.np, core.C, core.ctx
 local is_array, raise, bad_argument, describe = core.is_array, core.raise, core.bad_argument, core.describe
 
 local contract = {}
@@ -76,6 +76,30 @@ function np.reshard(x, spec)
         local mesh, wanted = resolve("reshard", "argument 2 (spec)", item, leaf)
         return shardings.lay_out("reshard", leaf, mesh, wanted, path, "its spec")
     end)
+end
+
+-- ---- The option out_sharding ----------------------------------------------------------------------------------------
+
+--- The result of f(…), an op of arrays, laid out as the option says. Sums over the axes that are unreduced there are
+-- left undone.
+function contract.out(name, item, arrays, f, ...)
+    local lying
+    for _, x in ipairs(arrays) do
+        if is_array(x) and shardings.layout_of(x) then lying = lying or x end
+    end
+    local mesh, spec = resolve(name, "option 'out_sharding'", item, lying)
+    local bits = shardings.undone_bits(name, "option 'out_sharding'", spec, mesh)
+    if bits == 0 then return shardings.lay_out(name, f(...), mesh, spec, "the result", "option 'out_sharding'") end
+    C.neap_mesh_leave_undone(ctx, bits)
+    local result = core.during(function() C.neap_mesh_leave_undone(ctx, 0) end, f, ...)
+    local lies = shardings.layout_of(result)
+    if not lies or lies.mesh ~= mesh or lies.unreduced ~= bits then
+        raise(name, "option 'out_sharding' is %s, but %s left to do over %s: the axes that are summed over have to be "
+              .. "divided by %s, and by %s alone", tostring(spec), lies and lies.unreduced ~= 0
+              and "not all sums are" or "no sum is", shardings.names_text(mesh, bits),
+              shardings.names_text(mesh, bits), spec.unreduced[2] and "them" or "it")
+    end
+    return shardings.lay_out(name, result, mesh, spec, "the result", "option 'out_sharding'")
 end
 
 -- ---- Arrays that are not there yet ----------------------------------------------------------------------------------
@@ -196,6 +220,6 @@ function contract.wrap(user_function, ins, outs)
     return contracted
 end
 
-for _, f in ipairs { np.set_mesh, np.reshard, resolve, take, give, check_count, each } do jit.off(f) end
+for _, f in ipairs { np.set_mesh, np.reshard, resolve, take, give, check_count, each, contract.out } do jit.off(f) end
 
 return contract

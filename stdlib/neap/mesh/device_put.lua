@@ -39,6 +39,11 @@ core.define("device_put", function(x, device, spec)
     end)
 end)
 
+--- f(…), which records ops, for what is to lie as option 'out_sharding' of np.name says; arrays: its operands.
+function core.out_sharding(name, item, arrays, f, ...)
+    return require("neap.mesh.contract").out(name, item, arrays, f, ...)
+end
+
 core.contract = function(...) return require("neap.mesh.contract").wrap(...) end -- for np.jit, which stands below
 
 --- Where a table {shape={…}, sharding=place}, which messages call `where`, says that an array lies: the number of a

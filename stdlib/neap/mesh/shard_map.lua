@@ -59,8 +59,13 @@ end
 --- Raises unless the specs name axes that become manual in this call.
 local function check_new(option, specs, c)
     trees.walk(NAME, specs, function(spec, path)
-        local _, bits = shardings.axes_of(NAME, option .. path, spec, c.mesh)
-        local stays = band(bits, bnot(c.new))
+        local _, bits, unreduced, reduced = shardings.axes_of(NAME, option .. path, spec, c.mesh)
+        local undone = bor(unreduced, reduced)
+        if undone ~= 0 and not c.check then
+            raise(NAME, "%s%s is %s, and check_rep is false: what is unreduced or reduced is a type that has to be "
+                  .. "checked", option, path, tostring(spec))
+        end
+        local stays = band(bor(bits, undone), bnot(c.new))
         if stays == 0 then return end
         if band(stays, c.outer) ~= 0 then
             raise(NAME, "%s%s is %s, but mesh axes %s are manual already, by a np.shard_map around this one", option,
@@ -92,6 +97,10 @@ end
 
 --- What is no array passes as it is, if its spec divides nothing.
 local function check_plain(leaf, spec, what, path)
+    if spec.unreduced or spec.reduced then
+        raise(NAME, "%s is %s, of which no sum is left to do, but %s is %s: use np.P()", path,
+              is_number(leaf) and "a number" or describe(leaf), what, tostring(spec))
+    end
     if spec.n > 0 then
         raise(NAME, "%s is %s, which has no axes, but %s is %s: use np.P()", path,
               is_number(leaf) and "a number" or describe(leaf), what, tostring(spec))
@@ -129,13 +138,13 @@ local function drop_uneven(split, kept, dims, mesh)
     return split
 end
 
---- What is known of a spec in a context: its axes { split, bits }, and by layout and number of axes of an array the
--- numbers of the layouts that it gets, { into, out }.
+--- What is known of a spec in a context: its axes { split, bits, unreduced, reduced }, and by layout and number of axes
+-- of an array the numbers of the layouts that it gets, { into, out }.
 local function facts_of(spec, what, c)
     local facts = c.facts[spec]
     if not facts then
-        local split, bits = shardings.axes_of(NAME, what, spec, c.mesh)
-        facts = { split = split, bits = bits, into = {}, out = {} }
+        local split, bits, unreduced, reduced = shardings.axes_of(NAME, what, spec, c.mesh)
+        facts = { split = split, bits = bits, unreduced = unreduced, reduced = reduced, into = {}, out = {} }
         c.facts[spec] = facts
     end
     return facts
@@ -149,13 +158,17 @@ local function layouts_inside(lies, dims, facts, c)
     if known then return known.whole, known.inner end
     local own = lies.mesh == c.mesh and lies.split or {}
     local split = joined_split(#dims, facts.split, own, c.all)
+    local unreduced = bor(band(lies.unreduced, bnot(c.new)), facts.unreduced)
+    local reduced = bor(band(lies.reduced, bnot(c.new)), facts.reduced)
     local whole = shardings.number_of(NAME, {
         mesh = c.mesh, manual = lies.manual, varies = lies.varies, differs = lies.differs, unchecked = lies.unchecked,
+        unreduced = unreduced, reduced = reduced,
         split = drop_uneven(split, facts.split, dims, c.mesh) })
     local rest = joined_split(#dims, {}, split, facts.bits)
     local inner = shardings.number_of(NAME, {
         mesh = c.mesh, manual = c.all, varies = bor(lies.varies, c.check and facts.bits or c.new),
-        differs = bor(lies.differs, facts.bits), unchecked = c.unchecked, split = rest })
+        differs = bor(lies.differs, facts.bits), unchecked = c.unchecked, unreduced = unreduced, reduced = reduced,
+        split = rest })
     for k = 1, #dims do
         if own[k] and joined_split(#dims, {}, own, c.all)[k][1] then return whole, inner end
     end
@@ -204,14 +217,41 @@ end
 
 local EVERYWHERE = np.P()
 
+--- A result, of the context's axes, as one whose sums are left undone as its spec says.
+local function retype(x, facts, c, path, what, spec)
+    local lies = layout_of(x) or ORDINARY
+    for _, kind in ipairs { "unreduced", "reduced" } do
+        local unsaid = band(lies[kind], c.new, bnot(facts[kind]))
+        if unsaid ~= 0 then
+            raise(NAME, "%s of %s is %s over %s, but %s is %s, which does not say so: %s", path, c.body, kind,
+                  names_text(c.mesh, unsaid), what, tostring(spec), kind == "unreduced"
+                  and "np.psum does the sum, or name the axis there as unreduced" or "name the axis there as reduced")
+        end
+        local more = band(facts[kind], bnot(lies[kind]))
+        local fit = band(more, kind == "unreduced" and bnot(lies.varies) or bor(lies.varies, lies.unreduced))
+        if fit ~= 0 then
+            raise(NAME, "%s of %s is %s over %s, but %s is %s, which says that it is %s", path, c.body,
+                  kind == "unreduced" and "the same on all devices, or reduced," or "no one value on all devices",
+                  names_text(c.mesh, fit), what, tostring(spec), kind)
+        end
+        if more ~= 0 then x = shardings.retype(NAME, x, more, kind, c.mesh, c.all, c.unchecked) end
+    end
+    return x
+end
+
 --- A result of the body, which may be an array from around it, as the array of its blocks.
 local function leave(x, facts, c, path, what, spec)
     local lies = layout_of(x)
     if lies and lies.manual ~= c.all then
-        x = enter(x, facts_of(EVERYWHERE, what, c), c)
+        local undone = bor(lies.unreduced, lies.reduced) ~= 0
+        x = enter(x, facts_of(undone and shardings.undone_spec(lies) or EVERYWHERE, what, c), c)
         lies = layout_of(x)
     end
     lies = lies or ORDINARY
+    if bor(lies.unreduced, lies.reduced, facts.unreduced, facts.reduced) ~= 0 then
+        x = retype(x, facts, c, path, what, spec)
+        lies = layout_of(x) or ORDINARY
+    end
     check_same(x, lies, facts, c, path, what, spec)
     local key = lies.number * 16 + core.ndim(x)
     local number = facts.out[key]
@@ -219,6 +259,7 @@ local function leave(x, facts, c, path, what, spec)
         number = shardings.number_of(NAME, {
             mesh = c.mesh, manual = c.outer, varies = band(lies.varies, c.outer),
             differs = band(lies.differs, c.outer), unchecked = band(c.unchecked, c.outer),
+            unreduced = lies.unreduced, reduced = lies.reduced,
             split = joined_split(core.ndim(x), facts.split, lies.split, 0) })
         facts.out[key] = number
     end
@@ -412,4 +453,6 @@ function np.shard_map(f, given)
 end
 
 -- They run the user's function, or call the core through boxes.
-for _, f in ipairs { enter, leave, enter_arguments, leave_results, open_axes, context_of, map_blocks } do jit.off(f) end
+for _, f in ipairs { enter, retype, leave, enter_arguments, leave_results, open_axes, context_of, map_blocks } do
+    jit.off(f)
+end

@@ -3,8 +3,8 @@
 -- A *spec* says for each axis of an array by which axes of a mesh it is divided. A *sharding* is a mesh and a spec; in
 -- the core it has a number, the same for equal ones, from which `layout_of` reads it:
 --
---      layout { mesh, manual, varies, differs, unchecked = bits by axis of the mesh, split = by axis of the array a
---               list of axes of the mesh }          axes count from 0, the lists of Lua from 1
+--      layout { mesh, manual, varies, differs, unchecked, unreduced, reduced = bits by axis of the mesh,
+--               split = by axis of the array a list of axes of the mesh }     axes count from 0, lists of Lua from 1
 --
 -- Layouts are shared: what changes one copies it first. lazy/graph/sharding.h tells what manual axes are and what
 -- varies.
@@ -16,7 +16,7 @@ local trees = require "neap.core.trees"
 
 local np, C, ctx = core.np, core.C, core.ctx
 local raise, bad_argument, describe = core.raise, core.bad_argument, core.describe
-local band, bor, lshift = bit.band, bit.bor, bit.lshift
+local band, bnot, bor, lshift = bit.band, bit.bnot, bit.bor, bit.lshift
 local select, tostring, type = select, tostring, type
 
 local shardings = {}
@@ -26,8 +26,8 @@ local C_sharding = ffi.typeof("neap_sharding")
 
 -- ---- Specs ----------------------------------------------------------------------------------------------------------
 
---- What np.P returns: by axis of the array false, a name, or a list of names; n: how many entries. For the library:
--- `names`, by axis a list of names.
+--- What np.P returns: by axis of the array false, a name, or a list of names; n: how many entries; unreduced, reduced:
+-- lists of names, in order, or nil. For the library: `names`, by axis a list of names.
 local Spec = {}
 Spec.__index = Spec
 Spec.__newindex = meshes.refuse_change
@@ -44,9 +44,25 @@ local function entry_text(names)
     return "{" .. table.concat(quoted, ", ") .. "}"
 end
 
+-- What a spec says of sums over axes of the mesh, besides how an array is divided.
+local UNDONE = { "unreduced", "reduced" }
+
+--- "{unreduced={"j"}}"; nil: the spec says nothing of that.
+local function undone_text(spec)
+    local parts = {}
+    for _, option in ipairs(UNDONE) do
+        local quoted = {}
+        for k, name in ipairs(spec[option] or {}) do quoted[k] = ("%q"):format(name) end
+        if quoted[1] then parts[#parts + 1] = ("%s={%s}"):format(option, table.concat(quoted, ", ")) end
+    end
+    return parts[1] and "{" .. table.concat(parts, ", ") .. "}"
+end
+
 function Spec:__tostring()
     local parts = {}
     for k = 1, self.n do parts[k] = entry_text(self.names[k]) end
+    local undone = undone_text(self)
+    if undone then parts[#parts + 1] = undone end
     return "P(" .. table.concat(parts, ", ") .. ")"
 end
 
@@ -55,7 +71,7 @@ function Spec.__eq(a, b)
     for k = 1, math.max(a.n, b.n) do
         if entry_text(a.names[k] or {}) ~= entry_text(b.names[k] or {}) then return false end
     end
-    return true
+    return undone_text(a) == undone_text(b)
 end
 
 --- The names of an entry.
@@ -74,14 +90,52 @@ local function entry_names(position, entry)
     return { unpack(entry) }
 end
 
---- np.P(entry, …) -> spec: how an array is divided, by its axes: the name of an axis of a mesh; a table of names, the
--- first one outermost; or nil (in tables false), for an axis that is not divided. Axes without an entry are not
--- divided. Specs compare with ==, and print as they are written.
+--- Whether the last argument of np.P is options, and no entry.
+local function is_undone(value)
+    return trees.is_node(value) and (value.unreduced ~= nil or value.reduced ~= nil)
+end
+
+--- Puts the names of the options of np.P into a spec, in order. used: what divides an axis of the array already.
+local function take_undone(spec, given, used)
+    for key in pairs(given) do
+        if key ~= "unreduced" and key ~= "reduced" then
+            raise("P", "the options are 'unreduced' and 'reduced', got %s", describe(key))
+        end
+    end
+    for _, option in ipairs(UNDONE) do
+        local names, value = {}, given[option]
+        if type(value) == "string" then value = { value } end
+        if value ~= nil and type(value) ~= "table" then
+            bad_argument("P", nil, option, "the name of a mesh axis, or a table of names", value)
+        end
+        for k, name in ipairs(value == nil and {} or core.list("P", ("option '%s'"):format(option), value)) do
+            if type(name) ~= "string" or name == "" then
+                bad_argument("P", nil, option, "the name of a mesh axis, or a table of names", name)
+            end
+            if used[name] then
+                raise("P", "mesh axis '%s' is %s, and stands a second time, %s", name, option, used[name])
+            end
+            names[k], used[name] = name, "as " .. option
+        end
+        table.sort(names)
+        spec[option] = names[1] and names or nil
+    end
+end
+
+--- np.P(entry, …, {unreduced=…, reduced=…}) -> spec: how an array is divided, by its axes: the name of an axis of a
+-- mesh; a table of names, the first one outermost; or nil (in tables false), for an axis that is not divided. Axes
+-- without an entry are not divided. Specs compare with ==, and print as they are written.
+--- unreduced: names of axes over which a sum is not done: the value is the sum of what the devices along these have
+--- reduced: names of axes over which the cotangent of the array is unreduced: devices along them have the same
 --- > np.P("i", nil, "j"), np.P("i") == np.P("i")
 -- P("i", nil, "j")
 -- true
+--- > np.P("i", {unreduced="j"})
+-- P("i", {unreduced={"j"}})
 function np.P(...)
-    local spec, used = { n = select("#", ...), names = {} }, {}
+    local spec, used, places = { n = select("#", ...), names = {} }, {}, {}
+    local undone = spec.n > 0 and is_undone((select(spec.n, ...))) and select(spec.n, ...) or nil
+    if undone then spec.n = spec.n - 1 end
     for k = 1, spec.n do
         local entry = select(k, ...)
         local names = entry_names(k, entry)
@@ -89,12 +143,22 @@ function np.P(...)
             if used[name] then
                 raise("P", "mesh axis '%s' stands twice, for array axes %d and %d", name, used[name], k - 1)
             end
-            used[name] = k - 1
+            used[name], places[name] = k - 1, ("for array axis %d"):format(k - 1)
         end
         spec.names[k] = names
         spec[k] = #names > 1 and names or names[1] or false
     end
+    if undone then take_undone(spec, undone, places) end
     return setmetatable(spec, Spec)
+end
+
+--- The names of the axes whose bits are set; nil: none is.
+local function names_of(mesh, bits)
+    local names = {}
+    for k, name in ipairs(mesh.axis_names) do
+        if band(bits, lshift(1, k - 1)) ~= 0 then names[#names + 1] = name end
+    end
+    return names[1] and names
 end
 
 --- The spec of a layout, for an array of ndim axes.
@@ -105,7 +169,10 @@ local function spec_of(layout, ndim)
         for place, axis in ipairs(layout.split[k] or {}) do names[place] = layout.mesh.axis_names[axis + 1] end
         entries[k] = #names > 0 and names
     end
-    return np.P(unpack(entries, 1, ndim))
+    if bor(layout.unreduced, layout.reduced) == 0 then return np.P(unpack(entries, 1, ndim)) end
+    entries[ndim + 1] = { unreduced = names_of(layout.mesh, layout.unreduced),
+                          reduced = names_of(layout.mesh, layout.reduced) }
+    return np.P(unpack(entries, 1, ndim + 1))
 end
 
 -- ---- Layouts --------------------------------------------------------------------------------------------------------
@@ -116,7 +183,7 @@ local layouts = {} -- by number: shardings live as long as the process
 function shardings.number_of(name, layout)
     local c, n = C_sharding(), 0
     c.mesh, c.manual, c.varies, c.differs = layout.mesh.number, layout.manual, layout.varies, layout.differs
-    c.unchecked = layout.unchecked
+    c.unchecked, c.unreduced, c.reduced = layout.unchecked, layout.unreduced, layout.reduced
     for k = 1, C.NEAP_MAX_DIMS do
         for _, axis in ipairs(layout.split[k] or {}) do
             c.split[2 * n], c.split[2 * n + 1] = k - 1, axis
@@ -132,7 +199,8 @@ local function read_layout(number)
     local c = C_sharding()
     core.call(nil, function() return C.neap_sharding_get(number, c) end)
     local layout = { number = number, mesh = meshes.get(c.mesh), manual = c.manual, varies = c.varies,
-                     differs = c.differs, unchecked = c.unchecked, split = {} }
+                     differs = c.differs, unchecked = c.unchecked, unreduced = c.unreduced, reduced = c.reduced,
+                     split = {} }
     for k = 0, c.nsplit - 1 do
         local axis = c.split[2 * k] + 1
         layout.split[axis] = layout.split[axis] or {}
@@ -143,7 +211,8 @@ local function read_layout(number)
 end
 
 --- What stands for the layout of an array that has none.
-shardings.ORDINARY = { number = 0, manual = 0, varies = 0, differs = 0, unchecked = 0, split = {} }
+shardings.ORDINARY = { number = 0, manual = 0, varies = 0, differs = 0, unchecked = 0, unreduced = 0, reduced = 0,
+                       split = {} }
 
 --- The layout of an array; nil for an ordinary one.
 local function layout_of(x)
@@ -167,8 +236,24 @@ function shardings.names_text(mesh, bits)
     return table.concat(list, ", ")
 end
 
---- The axes of a spec on a mesh: by axis of the array a list, and the bits of all of them. Raises unless they are axes
--- of the mesh. `what` is the spec in messages.
+--- The axes of a mesh that a spec has as unreduced, and as reduced: their bits. Raises unless the mesh has them.
+function shardings.undone_bits(name, what, spec, mesh)
+    local bits = { unreduced = 0, reduced = 0 }
+    for _, option in ipairs(UNDONE) do
+        for _, axis in ipairs(spec[option] or {}) do
+            local at = mesh.axis_of[axis]
+            if not at then
+                raise(name, "%s is %s, which names '%s' as %s, but the mesh has axes %s", what, tostring(spec), axis,
+                      option, mesh:axes_text())
+            end
+            bits[option] = bor(bits[option], lshift(1, at))
+        end
+    end
+    return bits.unreduced, bits.reduced
+end
+
+--- The axes of a spec on a mesh: by axis of the array a list, the bits of all of them, of those that are unreduced, and
+-- of those that are reduced. Raises unless they are axes of the mesh. `what` is the spec in messages.
 function shardings.axes_of(name, what, spec, mesh)
     local split, bits = {}, 0
     for k = 1, spec.n do
@@ -182,7 +267,7 @@ function shardings.axes_of(name, what, spec, mesh)
             split[k][place], bits = at, bor(bits, lshift(1, at))
         end
     end
-    return split, bits
+    return split, bits, shardings.undone_bits(name, what, spec, mesh)
 end
 
 --- Whether an array of these sizes, called `owner`, can lie as a spec called `what` says: nil, or what is wrong.
@@ -246,25 +331,53 @@ function shardings.vary(name, x, bits, mesh, manual, unchecked)
     end
     local number = shardings.number_of(name, {
         mesh = mesh, manual = manual, varies = bor(lies.varies, bits, unchecked), differs = lies.differs,
-        unchecked = unchecked, split = split })
+        unchecked = unchecked, unreduced = lies.unreduced, reduced = lies.reduced, split = split })
     return core.call_ids(name, id_box, 1, function() return C.neap_mesh_fit(ctx, x._id, number, id_box) end)[1]
+end
+
+--- x, an array of the body that runs now or from around it, as one that is of a kind along axes of the mesh (bits):
+-- "varying", "unreduced" or "reduced". The rest as `vary`.
+function shardings.retype(name, x, bits, kind, mesh, manual, unchecked)
+    x = shardings.vary(name, x, 0, mesh, manual, unchecked)
+    local lies, rest = layout_of(x), bnot(bits)
+    local to = { mesh = mesh, manual = manual, unchecked = unchecked, split = lies.split,
+                 varies = band(lies.varies, rest), differs = band(lies.differs, rest),
+                 unreduced = band(lies.unreduced, rest), reduced = band(lies.reduced, rest) }
+    local field = kind == "varying" and "varies" or kind
+    to[field] = bor(to[field], bits)
+    local number = shardings.number_of(name, to)
+    return core.call_ids(name, id_box, 1, function() return C.neap_mesh_fit(ctx, x._id, number, id_box) end)[1]
+end
+
+local specs_of_undone = {} -- by number of a layout
+
+--- The spec that says of a layout over which axes sums are undone, and nothing else.
+function shardings.undone_spec(layout)
+    local spec = specs_of_undone[layout.number]
+    if not spec then
+        spec = np.P { unreduced = names_of(layout.mesh, layout.unreduced),
+                      reduced = names_of(layout.mesh, layout.reduced) }
+        specs_of_undone[layout.number] = spec
+    end
+    return spec
 end
 
 --- An array on a mesh as a spec says. Inside shard_map over some of its axes, the others may be named.
 local function lay_out(name, x, mesh, spec, owner, what)
     shardings.check(name, x)
     local lies = layout_of(x)
-    local split, bits = shardings.axes_of(name, what, spec, mesh)
+    local split, bits, unreduced, reduced = shardings.axes_of(name, what, spec, mesh)
     local problem = shardings.misfit(owner, core.shape_of(x), what, spec, mesh, true)
     if problem then raise(name, "%s", problem) end
     local manual = lies and lies.manual or 0
-    if manual ~= 0 and (lies.mesh ~= mesh or band(bits, manual) ~= 0) then
+    if manual ~= 0 and (lies.mesh ~= mesh or band(bor(bits, unreduced, reduced), manual) ~= 0) then
         raise(name, "%s is a block: it is seen by device over mesh axes %s here, inside np.shard_map, and can be laid "
               .. "out over the other axes of that mesh only", owner, shardings.names_text(lies.mesh, manual))
     end
     local now = manual ~= 0 and lies or shardings.ORDINARY
     return shardings.reshard(name, x, shardings.number_of(name, {
         mesh = mesh, manual = manual, varies = now.varies, differs = now.differs, unchecked = now.unchecked,
+        unreduced = bor(unreduced, band(now.unreduced, manual)), reduced = bor(reduced, band(now.reduced, manual)),
         split = split }))
 end
 
@@ -326,7 +439,7 @@ end
 
 function Sharding:__tostring()
     local body = self.manual and ", a block over " .. table.concat(self.manual, ", ") or ""
-    if self.manual and #self.varies < #self.manual then
+    if self.manual and #self.varies < #self.manual and self.layout.unreduced == 0 then
         body = body .. (self.varies[1] and ", which varies over " .. table.concat(self.varies, ", ")
                         or ", which is the same on all devices")
     end
@@ -400,15 +513,6 @@ local function is_addressable(mesh)
     return true
 end
 
---- The names of the axes whose bits are set; nil: none is.
-local function names_of(mesh, bits)
-    local names = {}
-    for k, name in ipairs(mesh.axis_names) do
-        if band(bits, lshift(1, k - 1)) ~= 0 then names[#names + 1] = name end
-    end
-    return names[1] and names
-end
-
 --- What x.sharding is for arrays of ndim axes with this sharding.
 function shardings.of_number(number, ndim)
     local layout = layouts[number] or read_layout(number)
@@ -417,7 +521,8 @@ function shardings.of_number(number, ndim)
     local manual, spec = names_of(layout.mesh, layout.manual), spec_of(layout, ndim)
     objects[key] = setmetatable({ mesh = layout.mesh, spec = spec, manual = manual,
                                   varies = manual and (names_of(layout.mesh, layout.varies) or {}),
-                                  is_fully_replicated = layout.differs == 0 and spec == np.P(),
+                                  is_fully_replicated = layout.differs == 0 and layout.unreduced == 0
+                                                        and next(layout.split) == nil,
                                   is_fully_addressable = is_addressable(layout.mesh), layout = layout,
                                   number = layout.number }, Sharding)
     return objects[key]
@@ -436,12 +541,13 @@ function np.NamedSharding(mesh, spec)
     local name = "NamedSharding"
     if not meshes.is_mesh(mesh) then bad_argument(name, 1, "mesh", "a mesh of np.mesh", mesh) end
     if not shardings.is_spec(spec) then bad_argument(name, 2, "spec", 'a spec such as np.P("i", nil)', spec) end
-    local split = shardings.axes_of(name, "the spec", spec, mesh)
-    local layout = { mesh = mesh, manual = 0, varies = 0, differs = 0, unchecked = 0, split = split }
+    local split, bits, unreduced, reduced = shardings.axes_of(name, "the spec", spec, mesh)
+    local layout = { mesh = mesh, manual = 0, varies = 0, differs = 0, unchecked = 0, unreduced = unreduced,
+                     reduced = reduced, split = split }
     layout.number = shardings.number_of(name, layout)
     return setmetatable({ mesh = mesh, spec = spec, layout = layout, number = layout.number,
-                          is_fully_replicated = spec == np.P(), is_fully_addressable = is_addressable(mesh) },
-                        Sharding)
+                          is_fully_replicated = bor(bits, unreduced) == 0,
+                          is_fully_addressable = is_addressable(mesh) }, Sharding)
 end
 
 -- ---- Shards ---------------------------------------------------------------------------------------------------------
@@ -454,6 +560,9 @@ local function block_key(layout, ndim, position)
     for k = 1, ndim do
         local _, at = part_of(layout, k, coordinates)
         parts[k] = at
+    end
+    for axis = 0, #layout.mesh.sizes - 1 do -- of what is not added up each device has its own
+        if band(layout.unreduced, lshift(1, axis)) ~= 0 then parts[#parts + 1] = coordinates[axis + 1] end
     end
     return table.concat(parts, ",")
 end

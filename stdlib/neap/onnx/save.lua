@@ -39,8 +39,8 @@ local REASONS = {
         .. "gammaincc i0 i0e i1 i1e j0 j1 lgamma zeta",
     ["it draws again until a number is accepted"] = "random_gamma random_poisson random_binomial",
     ["the bits of floats are no integers in opset 20"] = "bitcast nextafter",
-    ["it belongs to a mesh"] = "all_gather all_to_all axis_index device_put enter exchange join leave part pmax pmin "
-        .. "ppermute psum psum_scatter pvary reshard transfer",
+    ["it belongs to a mesh"] = "all_gather all_to_all axis_index device_put enter exchange join leave part pcast pmax "
+        .. "pmin ppermute psum psum_scatter pvary reshard transfer",
 }
 local reasons = {}
 for reason, ops in pairs(REASONS) do

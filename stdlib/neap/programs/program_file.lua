@@ -256,8 +256,8 @@ end
 
 local sharding_info = ffi.new("neap_sharding")
 
--- What a sharding says of arrays of a body: bits by axis of the mesh.
-local OF_BODY = { "manual", "varies", "differs", "unchecked" }
+-- What a sharding says besides of axes of the mesh, in bits: mostly of arrays of a body.
+local OF_BODY = { "manual", "varies", "differs", "unchecked", "unreduced", "reduced" }
 
 --- The shardings of a program, and their meshes: { meshes = { { shape, names }, … }, list = { { mesh = place in meshes,
 -- axes of array and mesh, in turn, and those of OF_BODY that are not 0 }, … } }.
