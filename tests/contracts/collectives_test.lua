@@ -69,7 +69,7 @@ collective("np.pcast", function(pcast, x, ...) return pcast(x, "i", ...) end, {
 })
 collective("np.all_gather", function(gather, x, ...) return gather(x, "i", ...) end, {
     shapes = { { { N, 2 } }, { { N, 1, 2 } }, { { N, 1 } }, { { N, 0 } } },
-    options = { {}, { axis = 1 }, { axis = -1 }, { tiled = true }, { tiled = true, axis = -1 },
+    options = { {}, { axis = 1 }, { axis = -1 }, { tiled = true }, { tiled = true, axis = -1 }, { to = "varying" },
                 { axis_index_groups = PAIRS, axis = 1 }, { axis_index_groups = PAIRS, axis = -1, tiled = true } },
     oracle = among "(np.concatenate if o.get('tiled') else np.stack)(list(x[OWN]), o.get('axis', 0))",
 })
