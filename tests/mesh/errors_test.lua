@@ -73,7 +73,7 @@ check.test("np.P", function()
         { "np.P: mesh axis 'i' stands twice, for array axes 0 and 0", P, { "i", "i" } },
         { "np.P: entry 2 must be the name of a mesh axis, a table of names, or nil, got the number 3", P, "i", 3 },
         { "np.P: entry 1 must be", P, { "i", 3 } },
-        { "np.P: entry 1 must be", P, { a = "i" } },
+        { "np.P: unknown option 'a'", P, { a = "i" } },
         { "np.P: entry 1 must be", P, "" },
         { "np.P: entry 1 must be", P, true },
     }

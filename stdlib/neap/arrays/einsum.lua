@@ -290,6 +290,9 @@ end
 -- [[ 7. 10.]
 --  [15. 22.]]
 -- 5.0
+--- > rows = np.NamedSharding(np.mesh({1}, {"i"}), np.P("i"))
+--- > np.einsum("ij,jk->ik", a, a, {out_sharding=rows}).sharding.spec
+-- P("i", nil)
 function np.einsum(spec, ...)
     local given = select("#", ...) > 0 and select(-1, ...) or nil
     if type(given) == "table" and rawget(given, "out_sharding") ~= nil then

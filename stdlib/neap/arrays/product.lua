@@ -29,6 +29,9 @@ local matmul2 = product.matmul2
 --- > np.matmul(np.ones{2, 3}, np.ones{3, 2})
 -- [[3. 3.]
 --  [3. 3.]]
+--- > rows = np.NamedSharding(np.mesh({1}, {"i"}), np.P("i"))
+--- > np.matmul(np.ones{2, 3}, np.ones{3, 2}, {out_sharding=rows}).sharding.spec
+-- P("i", nil)
 local function matmul(a, b, given)
     a, b = core.coerce2("matmul", a, b)
     if given ~= nil then

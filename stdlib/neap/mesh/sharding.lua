@@ -91,17 +91,13 @@ local function entry_names(position, entry)
 end
 
 --- Whether the last argument of np.P is options, and no entry.
-local function is_undone(value)
-    return trees.is_node(value) and (value.unreduced ~= nil or value.reduced ~= nil)
+local function is_options(value)
+    return trees.is_node(value) and type(next(value)) == "string"
 end
 
 --- Puts the names of the options of np.P into a spec, in order. used: what divides an axis of the array already.
 local function take_undone(spec, given, used)
-    for key in pairs(given) do
-        if key ~= "unreduced" and key ~= "reduced" then
-            raise("P", "the options are 'unreduced' and 'reduced', got %s", describe(key))
-        end
-    end
+    given = core.options("P", given, { unreduced = true, reduced = true })
     for _, option in ipairs(UNDONE) do
         local names, value = {}, given[option]
         if type(value) == "string" then value = { value } end
@@ -134,7 +130,7 @@ end
 -- P("i", {unreduced={"j"}})
 function np.P(...)
     local spec, used, places = { n = select("#", ...), names = {} }, {}, {}
-    local undone = spec.n > 0 and is_undone((select(spec.n, ...))) and select(spec.n, ...) or nil
+    local undone = spec.n > 0 and is_options((select(spec.n, ...))) and select(spec.n, ...) or nil
     if undone then spec.n = spec.n - 1 end
     for k = 1, spec.n do
         local entry = select(k, ...)
