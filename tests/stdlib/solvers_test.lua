@@ -112,6 +112,22 @@ check.test("what f calls back is called at each call", function()
     check.equal(calls, 3 * first)
 end)
 
+check.test("np.debug.nans names the line of the function of this call", function()
+    local logs = {
+        function(x) return np.log(x) end,
+        function(x) return np.log(x) end,
+    }
+    np.debug.nans(true)
+    for k = 1, 8 do
+        local f = logs[k % 2 + 1]
+        local ok, text = pcall(np.optimize.root, function(x) return f(x) end, f64(-1))
+        check.equal(ok, false)
+        local line = (":%d: log: gives NaN"):format(debug.getinfo(f, "S").linedefined)
+        check.ok(text:find(line, 1, true), text)
+    end
+    np.debug.nans(false)
+end)
+
 check.test("more functions than are kept", function()
     local zero = f64(0)[0]
     local function integral(k) return (np.integrate.quad(function(x) return x * k end, zero, 1)) end

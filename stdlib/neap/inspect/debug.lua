@@ -3,6 +3,7 @@
 local ffi = require "ffi"
 local core = require "neap.core"
 local output = require "neap.effects.output"
+local staging = require "neap.tracing.staging"
 local trees = require "neap.core.trees"
 
 local np, C, ctx = core.np, core.C, core.ctx
@@ -101,6 +102,7 @@ end
 function np.debug.nans(on)
     if type(on) ~= "boolean" then bad_argument("debug.nans", 1, "on", "a boolean", on) end
     C.neap_debug_nans(ctx, on and 1 or 0)
+    staging.switch.nans = on
     np.clear_caches() -- plans have kernels of several ops
 end
 

@@ -15,7 +15,8 @@
 -- second one makes the program: a function that is another one in each call, as its numbers are others, has none made.
 --
 -- Where a trace, a gradient or a mode is open, where jit is off, and where the key cannot tell all (f prints, or calls
--- back), the solver just runs.
+-- back), the solver just runs. So it does while np.debug.nans is on: an error names the line of an op then, and
+-- functions that compute the same may do so on other lines.
 local ffi = require "ffi"
 local axes = require "neap.tracing.axes"
 local core = require "neap.core"
@@ -152,7 +153,8 @@ end
 
 --- Whether programs can be found again where a call is made now.
 function solvers.is_plain()
-    return not core.recording() and not core.sized() and not staging.switch.off and axes.mesh() == nil
+    local switch = staging.switch
+    return not core.recording() and not core.sized() and not switch.off and not switch.nans and axes.mesh() == nil
 end
 
 --- A solver: run(f, arrays, settings) -> results, trees of arrays. What it does follows from these three alone: f, a

@@ -16,7 +16,8 @@ local select, type, unpack = select, type, unpack
 
 local staging = {}
 
-staging.switch = { off = false } -- np.disable_jit: calls of jitted functions run the functions themselves
+-- off, np.disable_jit: calls of jitted functions run the functions themselves; nans: np.debug.nans is on.
+staging.switch = { off = false, nans = false }
 
 -- ---- Levels ---------------------------------------------------------------------------------------------------------
 
