@@ -43,7 +43,7 @@ end)
 
 check.test("functions and parts of the library", function()
     prints {
-        { "print(np.sum)", "np.sum(x, {axis=…, keepdims=false, dtype=…, where=…, initial=0})" },
+        { "print(np.sum)", "np.sum(x, {axis=…, keepdims=false, dtype=…, where=…, initial=0, out_sharding=…})" },
         { "print(np.ones{3}.mean)", "np.mean(x, {axis=…, keepdims=false, dtype=…, where=…})" },
         { "print(math.sin, {f = math.sin})", "function(...)\t{f = function(...)}" },
         { "f = function(x, ...) end print((tostring(print) ~= nil))", "true" },

@@ -217,7 +217,7 @@ check.test("messages fit the terminal: they break at blanks, and source lines ar
         rows[#rows + 1] = row
     end
     check.equal(table.concat(rows, " ", 1, 2), "neap: (command line):1: np.sum: unknown option 'axes' (options: axis, "
-                .. "dtype, initial, keepdims, where); did you mean axis?")
+                .. "dtype, initial, keepdims, out_sharding, where); did you mean axis?")
 end)
 
 check.test("colours only on a terminal, and not with NO_COLOR", function()

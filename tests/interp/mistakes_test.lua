@@ -110,9 +110,11 @@ local MISTAKES = {
       "np.sum: argument 1 must be an array or a number, got a table; methods take a colon: m:sum{…}" },
     { "x:sum", "function arguments expected near '<eof>'; a method is called: x:sum()", at_end = true },
     { "print(m:sum{axes=0})",
-      "np.sum: unknown option 'axes' (options: axis, dtype, initial, keepdims, where); did you mean axis?" },
+      "np.sum: unknown option 'axes' (options: axis, dtype, initial, keepdims, out_sharding, where); "
+      .. "did you mean axis?" },
     { "print(m:sum{dim=0})",
-      "np.sum: unknown option 'dim' (options: axis, dtype, initial, keepdims, where); here it is axis" },
+      "np.sum: unknown option 'dim' (options: axis, dtype, initial, keepdims, out_sharding, where); "
+      .. "here it is axis" },
     { "print(np.linspace(0, 1, {num=3}))",
       "np.linspace: unknown option 'num' (options: axis, device, dtype, endpoint); "
       .. "the number of points is an argument, as in np.linspace(0, 1, 5)" },

@@ -38,9 +38,9 @@ check.test("a function by any of its names: signature, text, options, example", 
                          "x = np.ones(2)", "?x:sum", "x.sum?")
     for k, answer in ipairs(list) do
         if k ~= 9 then
-            has(answer, "np.sum(x, {axis=…, keepdims=false, dtype=…, where=…, initial=0})\n",
+            has(answer, "np.sum(x, {axis=…, keepdims=false, dtype=…, where=…, initial=0, out_sharding=…})\n",
                 "The sum over axes.",
-                "\n  axis      an integer or", "\n  keepdims  true keeps",
+                "\n  axis          an integer or", "\n  keepdims      true keeps",
                 "\n  > np.sum(np.array{{1, 2}, {3, 4}}, {axis=0})\n  [4. 6.]\n")
         end
     end
@@ -147,7 +147,7 @@ check.test("completions get options and signatures", function()
     local options, signatures = arguments "x:sum"
     check.equal({ options[1].name, options[2].name, options[3].name }, { "axis", "keepdims", "dtype" })
     check.ok(options[1].text:find "^an integer or a table")
-    check.equal(signatures, { "np.sum(x, {axis=…, keepdims=false, dtype=…, where=…, initial=0})" })
+    check.equal(signatures, { "np.sum(x, {axis=…, keepdims=false, dtype=…, where=…, initial=0, out_sharding=…})" })
     check.equal(arguments "np.sin", {})
     check.equal(arguments "nosuch", nil)
     check.equal(arguments("w.mean", function() return np.ones(2) end)[1].name, "axis")

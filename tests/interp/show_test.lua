@@ -141,7 +141,8 @@ end)
 
 check.test("functions of the library are shown with their signature and what they are for", function()
     says({}, {
-        { "np.sum", "np.sum(x, {axis=…, keepdims=false, dtype=…, where=…, initial=0})\nThe sum over axes." },
+        { "np.sum", "np.sum(x, {axis=…, keepdims=false, dtype=…, where=…, initial=0, out_sharding=…})\n"
+          .. "The sum over axes." },
         { "function(a, ...) end", "function(a, ...)  [2]:1" },
     })
 end)

@@ -44,7 +44,7 @@ check.test("help has weight", function()
     terminal:expect "> "
     terminal:send "?np.sum\r"
     terminal:expect(BOLD .. "np.sum(x, {axis=")
-    terminal:expect(BOLD .. "  axis" .. PLAIN .. "      an integer")
+    terminal:expect(BOLD .. "  axis" .. PLAIN .. "          an integer")
     terminal:expect("\27[2m  > " .. PLAIN .. "np.array")
     terminal:send ":help\r"
     terminal:expect(BOLD .. ":cd [PATH]" .. PLAIN)
