@@ -99,8 +99,8 @@ function analyse(a, value, node, depth, is_static)
     parts[#parts + 1] = ","
 end
 
--- Compiled, the loop over a table's keys left out a few of them, in 3 of about 600 processes: LuaJIT's order of keys is
--- another one in each process. What is analysed here is recorded next, which takes far longer.
+-- A compiled loop over the keys of a table leaves some out now and then once compiled code was flushed, which
+-- core.reclaim does; a form without two leaves of a tree was met. What is analysed is recorded next: that takes longer.
 jit.off(analyse_table)
 jit.off(analyse)
 
