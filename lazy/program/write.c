@@ -509,15 +509,14 @@ static int put_graph(writer *w, neap_program *program, const program_sized *size
     return w->status;
 }
 
-int program_write(neap_program *program, const program_sized *sized, char **data, size_t *bytes) {
-    writer w = {0};
+/* Ends the writing: the bytes of what was written, unless status is an error; empty where it is nothing. */
+static int take_bytes(writer *w, int status, bool is_wanted, char **data, size_t *bytes) {
     lazy_text out = {0};
-    int status = put_graph(&w, program, sized);
-    if (status == 0) {
-        join_lists(&w, &out);
-        status = w.status;
+    if (status == 0 && is_wanted) {
+        join_lists(w, &out);
+        status = w->status;
     }
-    writer_free(&w);
+    writer_free(w);
     if (status)
         graph_text_free(&out);
     *data = out.data;
@@ -525,23 +524,17 @@ int program_write(neap_program *program, const program_sized *sized, char **data
     return status;
 }
 
+int program_write(neap_program *program, const program_sized *sized, char **data, size_t *bytes) {
+    writer w = {0};
+    return take_bytes(&w, put_graph(&w, program, sized), true, data, bytes);
+}
+
 /* An error of saving comes from something that ties the program to its session. */
 int neap_program_key(neap_program *program, char **data, size_t *bytes) {
     writer w = {0};
-    lazy_text out = {0};
     int status = put_graph(&w, program, NULL);
-    if (w.tied && status != NEAP_PENDING && status != NEAP_E_MEMORY)
-        status = 0;
-    else if (status == 0) {
-        join_lists(&w, &out);
-        status = w.status;
-    }
-    writer_free(&w);
-    if (status)
-        graph_text_free(&out);
-    *data = out.data;
-    *bytes = status ? 0 : out.bytes;
-    return status;
+    bool fails = status == NEAP_PENDING || status == NEAP_E_MEMORY;
+    return take_bytes(&w, w.tied && !fails ? 0 : status, !w.tied, data, bytes);
 }
 
 int program_callees(neap_program *program, const program_sized *sized, int32_t capacity, int32_t *callees, int32_t *n) {
