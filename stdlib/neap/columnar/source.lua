@@ -4,6 +4,7 @@ local ffi = require "ffi"
 local core = require "neap.core"
 local buffer = require "neap.arrays.buffer"
 local files = require "neap.files"
+local tables = require "neap.tables"
 
 local source, methods = {}, {}
 methods.__index = methods
@@ -103,6 +104,14 @@ function source.fills(name, value, names)
         end
     end
     return fills
+end
+
+--- The table of a file, which is closed. reader: { names, rows }; make(reader, name, fill): a column.
+function methods.table(s, reader, fill, make)
+    local columns, fills = {}, source.fills(s.name, fill, reader.names)
+    for _, key in ipairs(reader.names) do columns[key] = make(reader, key, fills[key]) end
+    s:close()
+    return tables.new(core.copy_list(reader.names), columns, reader.rows)
 end
 
 return source

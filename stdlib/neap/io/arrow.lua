@@ -38,10 +38,7 @@ function arrow.read_feather(path, given)
     local s = source.open(name, path)
     local reader = arrow_read.read(s, o.columns)
     reader.mapped = o.mmap_mode == "r"
-    local columns, fills = {}, source.fills(name, o.fill, reader.names)
-    for _, key in ipairs(reader.names) do columns[key] = arrow_column.make(reader, key, fills[key]) end
-    s:close()
-    return tables.new(core.copy_list(reader.names), columns, reader.rows)
+    return s:table(reader, o.fill, arrow_column.make)
 end
 
 --- np.io.write_feather(path, t, {compression="none", stream=false}) -> nothing: writes a table as an Arrow file

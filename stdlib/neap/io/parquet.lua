@@ -33,11 +33,7 @@ function parquet.read_parquet(path, given)
     local name = "io.read_parquet"
     local o = core.options(name, given, { columns = true, fill = true })
     local s = source.open(name, path)
-    local reader = parquet_read.open(s, o.columns)
-    local columns, fills = {}, source.fills(name, o.fill, reader.names)
-    for _, key in ipairs(reader.names) do columns[key] = parquet_column.make(reader, key, fills[key]) end
-    s:close()
-    return tables.new(core.copy_list(reader.names), columns, reader.rows)
+    return s:table(parquet_read.open(s, o.columns), o.fill, parquet_column.make)
 end
 
 --- np.io.write_parquet(path, t, {compression=…, row_group_size=1048576}) -> nothing: writes a table as a Parquet file,
