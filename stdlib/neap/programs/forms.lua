@@ -99,8 +99,8 @@ function analyse(a, value, node, depth, is_static)
     parts[#parts + 1] = ","
 end
 
--- A compiled loop over the keys of a table leaves some out now and then once compiled code was flushed, which
--- core.reclaim does; a form without two leaves of a tree was met. What is analysed is recorded next: that takes longer.
+-- The packaged LuaJIT's compiled loops over the keys of a table leave some out now and then (tools/luajit-patches, 16);
+-- a form without two leaves of a tree was met. What is analysed is recorded next: that takes longer.
 jit.off(analyse_table)
 jit.off(analyse)
 
