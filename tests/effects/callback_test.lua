@@ -2,6 +2,7 @@
 -- callbacks inside jit and gradients, and that nothing of them is lost, doubled or kept.
 local dtypes = require "tests.lib.dtypes"
 local np = require "neap"
+local callees = require "tests.lib.callees"
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 local output = process.output
@@ -607,29 +608,18 @@ check.test("effects never change a program's numbers", function()
 end)
 
 check.test("functions are forgotten once nobody can call them", function()
-    local function live()
-        np.effects_barrier()
-        for _ = 1, 3 do
-            collectgarbage()
-            np.ones(1):item()
-        end
-        np.callback(function() end)()
-        np.effects_barrier()
-        np.ones(1):item()
-        return np.debug.counters().callees
-    end
-    local before = live()
+    local before = callees(0)
     for k = 1, 500 do
         local r = np.callback(function(x) return x + k end, { result = np.ones(1) })(np.ones(1))
         if k % 50 == 0 then check.equal(r:item(), 1 + k) end
     end
-    check.equal(live(), before)
+    check.equal(callees(before), before)
     for k = 1, 200 do
         local f = np.jit(function(x) np.callback(function() return k end)(x) return x + k end)
         f(np.ones(1))
         f(np.ones(2))
     end
-    check.equal(live(), before)
+    check.equal(callees(before), before)
     local plans = np.debug.counters().plans
     for k = 1, 50 do np.callback(function() return k end)(np.ones(3)) end
     check.ok(np.debug.counters().plans - plans <= 1, "a fresh closure needs no plan of its own")

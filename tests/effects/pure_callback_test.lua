@@ -3,6 +3,7 @@
 -- against JAX are in tests/contracts/transforms_test.lua.
 -- (sanitized with --long)
 local np = require "neap"
+local callees = require "tests.lib.callees"
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 
@@ -215,25 +216,14 @@ check.test("bad input", function()
 end)
 
 check.test("functions are forgotten once nobody can call them", function()
-    local function live()
-        np.effects_barrier()
-        for _ = 1, 3 do
-            collectgarbage()
-            np.ones(1):item()
-        end
-        np.callback(function() end)()
-        np.effects_barrier()
-        np.ones(1):item()
-        return np.debug.counters().callees
-    end
-    local before = live()
+    local before = callees(0)
     for k = 1, 20 do
         local f = np.pure_callback(function(x) return x + k end, { shape = {} }, { vmap_method = "broadcast_all" })
         local g = np.jit(np.vmap(function(x) f(x * 2) return f(x) + f(x) end))
         check.equal(g(np.ones(2)):totable(), { 2 + 2 * k, 2 + 2 * k })
     end
     np.clear_caches()
-    check.equal(live(), before)
+    check.equal(callees(before), before)
 end)
 
 process.cleanup()

@@ -2,6 +2,7 @@
 -- np.shard_map: a call for each device, in the order of prints; results that differ; loops, branches, batches.
 require "tests.lib.devices" (8, "tests/mesh/callback_blocks_test.lua")
 local np = require "neap"
+local callees = require "tests.lib.callees"
 local check = require "tests.lib.check"
 
 local P = np.P
@@ -278,20 +279,14 @@ test("arrays of several calls may be combined", function(wrap)
 end)
 
 check.test("nothing is kept of functions that were called for each device", function()
-    local function callees()
-        np.effects_barrier()
-        for _ = 1, 3 do collectgarbage() end
-        np.ones(1):wait()
-        return np.debug.counters().callees
-    end
-    local before = callees()
+    local before = callees(0)
     for _ = 1, 3 do
         map(function(a)
             np.callback(function() end)(a)
             return np.callback(function(b) return b end, { result = { shape = { 2, 8 } } })(a)
         end)(x):wait()
     end
-    check.equal(callees(), before)
+    check.equal(callees(before), before)
 end)
 
 check.done()
