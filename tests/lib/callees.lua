@@ -10,7 +10,7 @@ return function(most)
     repeat
         np.effects_barrier()
         for _ = 1, 3 do
-            collectgarbage()
+            np.memory.trim()
             np.ones(1):item()
         end
         np.callback(function() end)()
