@@ -3,8 +3,8 @@
  * The library is that of SuiteSparse 5 or 7, libklu.so.1 or libklu.so.2, whose structures are laid out alike. Built
  * without headers: declarations are checked against the library's own defaults when the library is loaded. A pivot
  * on the diagonal is taken if it is at least TOLERANCE times the largest element of the column. Rows are scaled by
- * their largest elements first (KLU's default). T. Davis and E. Palamadai Natarajan, "Algorithm 907: KLU, a direct
- * sparse solver for circuit simulation problems", 2010.
+ * their largest elements first (KLU's default), but for whole factors, which are of one block, too. T. Davis and E.
+ * Palamadai Natarajan, "Algorithm 907: KLU, a direct sparse solver for circuit simulation problems", 2010.
  *
  * Factors are kept in a list, the latest used first: KEPT of them at most, and no more than KEPT_BYTES but for the
  * first. Matrices are compared bit by bit. New factors of an equal matrix would have the bits of the kept ones, so no
@@ -53,6 +53,7 @@ typedef struct numeric { /* klu_numeric */
 
 struct engine_klu {
     engine_klu_matrix a; /* in memory of its own */
+    bool whole;
     control control;
     void *symbolic;
     numeric *numeric;
@@ -72,6 +73,14 @@ static struct {
     int (*z_solve)(void *symbolic, const numeric *, int stride, int columns, double *b, control *);
     int (*tsolve)(void *symbolic, const numeric *, int stride, int columns, double *b, control *);
     int (*z_tsolve)(void *symbolic, const numeric *, int stride, int columns, double *b, int conjugate, control *);
+    int (*sort)(const void *symbolic, numeric *, control *);
+    int (*z_sort)(const void *symbolic, numeric *, control *);
+    /* Two triangles, what stands beside the blocks, orders of rows and columns, scales, starts of blocks. */
+    int (*extract)(const numeric *, const void *symbolic, int32_t *, int32_t *, double *, int32_t *, int32_t *,
+                   double *, int32_t *, int32_t *, double *, int32_t *, int32_t *, double *, int32_t *, control *);
+    int (*z_extract)(const numeric *, const void *symbolic, int32_t *, int32_t *, double *, double *, int32_t *,
+                     int32_t *, double *, double *, int32_t *, int32_t *, double *, double *, int32_t *, int32_t *,
+                     double *, int32_t *, control *);
     int (*free_symbolic)(void **, control *);
     int (*free_numeric)(numeric **, control *);
     int (*z_free_numeric)(numeric **, control *);
@@ -92,6 +101,10 @@ static struct {
     X(z_solve)                                                                                                         \
     X(tsolve)                                                                                                          \
     X(z_tsolve)                                                                                                        \
+    X(sort)                                                                                                            \
+    X(z_sort)                                                                                                          \
+    X(extract)                                                                                                         \
+    X(z_extract)                                                                                                       \
     X(free_symbolic)                                                                                                   \
     X(free_numeric)                                                                                                    \
     X(z_free_numeric)
@@ -170,10 +183,10 @@ void engine_klu_release(engine_klu *f) {
 }
 
 /* The factors of a matrix, moved to the front of the list; NULL: there are none. */
-static engine_klu *find_kept(const engine_klu_matrix *a) {
+static engine_klu *find_kept(const engine_klu_matrix *a, bool whole) {
     pthread_mutex_lock(&kept.lock);
     engine_klu **at = &kept.first;
-    while (*at && !is_same(&(*at)->a, a))
+    while (*at && ((*at)->whole != whole || !is_same(&(*at)->a, a)))
         at = &(*at)->next;
     engine_klu *f = *at;
     if (f) {
@@ -230,7 +243,8 @@ static engine_klu *copy_matrix(const engine_klu_matrix *a) {
 static int status_of(const engine_klu *f, engine_klu_pivot *pivot) {
     const control *c = &f->control;
     if (c->status == SINGULAR) {
-        *pivot = (engine_klu_pivot){.column = c->singular_col, .rank = c->structural_rank};
+        const int rank = f->whole ? f->a.n : c->structural_rank; /* nobody looks for it in one block */
+        *pivot = (engine_klu_pivot){.column = c->singular_col, .rank = rank};
         return neap_error(NEAP_E_FAILED, "the matrix is singular");
     }
     if (c->status == OUT_OF_MEMORY)
@@ -240,22 +254,32 @@ static int status_of(const engine_klu *f, engine_klu_pivot *pivot) {
     return NEAP_OK;
 }
 
-int engine_klu_factor(const engine_klu_matrix *a, engine_klu **out, engine_klu_pivot *pivot) {
+static void factor_matrix(engine_klu *f) {
+    const engine_klu_matrix *a = &f->a;
+    control *c = &f->control;
+    lib.defaults(c);
+    c->tol = TOLERANCE;
+    if (f->whole)
+        c->btf = c->scale = 0;
+    f->symbolic = lib.analyze(a->n, a->starts, a->rows, c);
+    if (f->symbolic)
+        f->numeric = (a->complex ? lib.z_factor : lib.factor)(a->starts, a->rows, a->elements, f->symbolic, c);
+    if (f->numeric && f->whole)
+        (a->complex ? lib.z_sort : lib.sort)(f->symbolic, f->numeric, c);
+}
+
+int engine_klu_factor(const engine_klu_matrix *a, bool whole, engine_klu **out, engine_klu_pivot *pivot) {
     int status = engine_klu_load();
     if (status)
         return status;
-    *out = find_kept(a);
+    *out = find_kept(a, whole);
     if (*out)
         return NEAP_OK;
     engine_klu *f = copy_matrix(a);
     if (!f)
         return neap_error(NEAP_E_MEMORY, "no memory for the factors of a sparse matrix");
-    lib.defaults(&f->control);
-    f->control.tol = TOLERANCE;
-    f->symbolic = lib.analyze(a->n, a->starts, a->rows, &f->control);
-    if (f->symbolic)
-        f->numeric =
-            (a->complex ? lib.z_factor : lib.factor)(a->starts, a->rows, a->elements, f->symbolic, &f->control);
+    f->whole = whole;
+    factor_matrix(f);
     status = status_of(f, pivot);
     if (status) {
         free_factors(f);
@@ -284,4 +308,22 @@ void engine_klu_solve(const engine_klu *f, bool transposed, int columns, double 
         lib.tsolve(f->symbolic, &own, f->a.n, columns, b, &c);
     else
         lib.solve(f->symbolic, &own, f->a.n, columns, b, &c);
+}
+
+/* ---- Whole factors ----------------------------------------------------------------------------------------------- */
+void engine_klu_counts(const engine_klu *f, engine_klu_triangles *out) {
+    out->lower.count = f->numeric->lnz;
+    out->upper.count = f->numeric->unz;
+}
+
+int engine_klu_extract(const engine_klu *f, const engine_klu_triangles *out) {
+    control c = f->control;
+    const engine_klu_triangle *l = &out->lower, *u = &out->upper;
+    const int done = f->a.complex
+                         ? lib.z_extract(f->numeric, f->symbolic, l->starts, l->rows, l->elements[0], l->elements[1],
+                                         u->starts, u->rows, u->elements[0], u->elements[1], NULL, NULL, NULL, NULL,
+                                         out->rows, out->columns, NULL, NULL, &c)
+                         : lib.extract(f->numeric, f->symbolic, l->starts, l->rows, l->elements[0], u->starts, u->rows,
+                                       u->elements[0], NULL, NULL, NULL, out->rows, out->columns, NULL, NULL, &c);
+    return done ? NEAP_OK : neap_error(NEAP_E_LIBRARY, "KLU cannot give the factors (its status is %d)", c.status);
 }

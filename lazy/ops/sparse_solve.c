@@ -1,4 +1,5 @@
-/* sparse_solve.c: systems of linear equations with any sparse matrix, by KLU's LU factorization (engine/libs/klu.c).
+/* sparse_solve.c: systems of linear equations with any sparse matrix, by KLU's LU factorization (engine/libs/klu.c),
+ * and its factors.
  *
  * The library takes columns; rows (sparse.c draws how these are stored) are the columns of the transposed matrix, whose
  * factors solve both systems. All is computed in f64, or in pairs of f64, and rounded once. Elements of one place are
@@ -7,7 +8,10 @@
  *
  * One matrix: the calling thread factors, and workers share the right sides. Several: workers share the matrices. Where
  * something failed, the calling thread goes on alone from there: an error's text belongs to the thread that met it, and
- * what lacked memory may find some. */
+ * what lacked memory may find some.
+ *
+ * How many elements factors have depends on those of the matrix, so factors take three calls: where columns begin,
+ * which says how many there are; the rows; the elements. The calls find the same factors, which the engine keeps. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -28,8 +32,10 @@ enum {
 
 typedef struct system_work {
     const lazy_call *call;
+    const lazy_tensor *data, *places; /* the matrices: elements; columns and starts of rows */
     int64_t n, k, stored, matrices;
     bool complex, wide, transposed;
+    bool whole;                /* two triangles are wanted */
     int parts;                 /* numbers of an element */
     const engine_klu *factors; /* of the matrix whose right sides are shared */
     _Atomic bool failed;       /* a part of them has */
@@ -76,9 +82,8 @@ static int not_finite(const system_work *w, int64_t row, int64_t column) {
 
 /* Row by row, elements of one place added up. */
 static int read_matrix(const system_work *w, int64_t matrix, system_matrix *out) {
-    const lazy_tensor *in = w->call->in;
-    const int32_t *columns = (const int32_t *)in[2].data + matrix * w->stored;
-    const int32_t *starts = (const int32_t *)in[3].data + matrix * (w->n + 1);
+    const int32_t *columns = (const int32_t *)w->places[0].data + matrix * w->stored;
+    const int32_t *starts = (const int32_t *)w->places[1].data + matrix * (w->n + 1);
     int32_t count = 0;
     memset(out->seen, -1, (size_t)w->n * sizeof *out->seen);
     for (int64_t row = 0, e, end; row < w->n; row++) {
@@ -93,7 +98,7 @@ static int read_matrix(const system_work *w, int64_t matrix, system_matrix *out)
             out->seen[columns[e]] = at;
             out->columns[at] = columns[e];
             for (int p = 0; p < w->parts; p++) {
-                const double x = number_at(in[0].data, (matrix * w->stored + e) * w->parts + p, w->wide);
+                const double x = number_at(w->data->data, (matrix * w->stored + e) * w->parts + p, w->wide);
                 double *to = &out->elements[(int64_t)at * w->parts + p];
                 *to = before >= first ? *to + x : x;
                 if (!isfinite(*to))
@@ -115,6 +120,18 @@ static int singular(const system_work *w, int64_t matrix, const engine_klu_pivot
                       w->transposed ? "column" : "row", pivot->column, places);
 }
 
+/* What the matrices are. */
+static void read_work(system_work *w) {
+    const lazy_tensor *indices = &w->places[0], *starts = &w->places[1];
+    w->matrices = 1;
+    for (int k = 0; k < starts->ndim - 1; k++)
+        w->matrices *= starts->shape[k];
+    w->n = sparse_extent(starts) - 1, w->stored = sparse_extent(indices);
+    w->complex = neap_dtype_kind(w->data->dtype) == 'c';
+    w->wide = dtype_of_part(w->data->dtype) == NEAP_DTYPE_F64;
+    w->parts = w->complex ? 2 : 1;
+}
+
 static int factor(const system_work *w, int64_t matrix, const neap_run *run, engine_klu **out) {
     system_matrix own;
     int status = take_matrix(w, run, &own);
@@ -128,7 +145,7 @@ static int factor(const system_work *w, int64_t matrix, const neap_run *run, eng
                                      .starts = own.starts,
                                      .rows = own.columns,
                                      .elements = own.elements};
-        status = engine_klu_factor(&a, out, &pivot);
+        status = engine_klu_factor(&a, w->whole, out, &pivot);
     }
     neap_run_free(run, own.memory, own.bytes);
     return status && pivot.column >= 0 ? singular(w, matrix, &pivot) : status;
@@ -212,17 +229,13 @@ static int solve_shared(system_work *w, const neap_run *run) {
 }
 
 static int sparse_solve_call(const lazy_call *call, const neap_run *run) {
-    const lazy_tensor *in = call->in, *b = &in[1];
-    system_work w = {.call = call, .transposed = call->attrs[1] != 0, .matrices = 1};
+    const lazy_tensor *in = call->in;
+    system_work w = {.call = call, .data = &in[0], .places = &in[2], .transposed = call->attrs[1] != 0};
     int status = engine_klu_load();
     if (status || call->out->size == 0)
         return status;
-    for (int k = 0; k < in[3].ndim - 1; k++)
-        w.matrices *= in[3].shape[k];
-    w.n = b->shape[b->ndim - 2], w.k = b->shape[b->ndim - 1], w.stored = sparse_extent(&in[2]);
-    w.complex = neap_dtype_kind(b->dtype) == 'c';
-    w.wide = dtype_of_part(b->dtype) == NEAP_DTYPE_F64;
-    w.parts = w.complex ? 2 : 1;
+    read_work(&w);
+    w.k = sparse_extent(&in[1]);
     atomic_store(&w.first, w.matrices);
     if (w.matrices == 1 && w.k > TOGETHER && w.k * w.n > SHARED_WORK)
         return solve_shared(&w, run);
@@ -236,11 +249,105 @@ static int sparse_solve_call(const lazy_call *call, const neap_run *run) {
     return status;
 }
 
-/* ---- The row ----------------------------------------------------------------------------------------------------- */
+/* ---- Factors ----------------------------------------------------------------------------------------------------- */
+/* Memory for whole factors, and where in it they stand. */
+static int take_triangles(const neap_run *run, int64_t n, int parts, engine_klu_triangles *t, void **memory,
+                          size_t *bytes) {
+    const size_t lower = (size_t)t->lower.count, elements = lower + (size_t)t->upper.count;
+    *bytes = elements * ((size_t)parts * sizeof(double) + sizeof(int32_t)) + (4 * (size_t)n + 2) * sizeof(int32_t);
+    int status = neap_run_alloc(run, *bytes, memory);
+    if (status)
+        return neap_error(status, "no memory for the factors of a sparse matrix");
+    double *data = *memory;
+    for (int p = 0; p < parts; p++, data += elements) {
+        t->lower.elements[p] = data;
+        t->upper.elements[p] = data + lower;
+    }
+    t->rows = (int32_t *)data; /* in the order in which sparse_factor_places gives them */
+    t->columns = t->rows + n;
+    t->lower.starts = t->columns + n;
+    t->upper.starts = t->lower.starts + n + 1;
+    t->lower.rows = t->upper.starts + n + 1;
+    t->upper.rows = t->lower.rows + lower;
+    return NEAP_OK;
+}
+
+/* The factors of one matrix, as the row wants them. */
+static int write_factors(const system_work *w, int64_t matrix, const engine_klu_triangles *t, int64_t elements) {
+    const lazy_tensor *out = w->call->out;
+    const int64_t size = sparse_extent(out), counted = (int64_t)t->lower.count + t->upper.count;
+    if (elements > 0 && elements != counted)
+        return neap_error(NEAP_E_FAILED, "the factors have %lld elements, expected %lld", (long long)counted,
+                          (long long)elements);
+    if (out->dtype == NEAP_DTYPE_I32)
+        memcpy((int32_t *)out->data + matrix * size, elements > 0 ? t->lower.rows : t->rows,
+               (size_t)size * sizeof(int32_t));
+    else
+        for (int64_t e = 0; e < size; e++)
+            for (int p = 0; p < w->parts; p++)
+                set_number(out->data, (matrix * size + e) * w->parts + p, w->wide, t->lower.elements[p][e]);
+    return NEAP_OK;
+}
+
+static int factor_one(const system_work *w, int64_t matrix, const neap_run *run) {
+    engine_klu *factors;
+    engine_klu_triangles t;
+    void *memory;
+    size_t bytes;
+    int status = factor(w, matrix, run, &factors);
+    if (status)
+        return status;
+    engine_klu_counts(factors, &t);
+    status = take_triangles(run, w->n, w->parts, &t, &memory, &bytes);
+    if (status == NEAP_OK) {
+        status = engine_klu_extract(factors, &t);
+        if (status == NEAP_OK)
+            status = write_factors(w, matrix, &t, w->call->attrs[0]);
+        neap_run_free(run, memory, bytes);
+    }
+    engine_klu_release(factors);
+    return status;
+}
+
+static int factors_of(system_work *w, const neap_run *run) {
+    int status = engine_klu_load();
+    read_work(w);
+    w->whole = w->transposed = true; /* what is stored line by line are columns */
+    for (int64_t k = 0; k < w->matrices && status == NEAP_OK; k++)
+        status = factor_one(w, k, run);
+    return status;
+}
+
+static int factor_places_call(const lazy_call *call, const neap_run *run) {
+    return factors_of(&(system_work){.call = call, .data = &call->in[2], .places = &call->in[0]}, run);
+}
+
+static int factors_call(const lazy_call *call, const neap_run *run) {
+    return factors_of(&(system_work){.call = call, .data = &call->in[0], .places = &call->in[1]}, run);
+}
+
+/* Elements that the matrix does not store appear in the factors, so their derivatives would be of other places. */
+static int no_derivative(void) {
+    return neap_error(NEAP_E_ARGUMENT,
+                      "the factors L and U of a sparse matrix have no derivative; solutions, lu:solve(b), have");
+}
+
+static int sparse_factors_grad(lazy_grad *g) {
+    (void)g;
+    return no_derivative();
+}
+
+static int sparse_factors_jvp(lazy_tangent *g) {
+    return g->in[0] ? no_derivative() : NEAP_OK;
+}
+
+/* ---- The rows ---------------------------------------------------------------------------------------------------- */
 static int sparse_solve_shape(const lazy_call_desc *call, lazy_result *out) {
     if (call->nattrs != 2)
         return neap_error(NEAP_E_ARGUMENT, "sparse_solve: expected a number of columns, and which system is solved");
-    int status = ops_sparse_system_shape("sparse_solve", call, out);
+    int status = engine_klu_load(); /* whoever asks for a system is told at once what is missing */
+    if (status == NEAP_OK)
+        status = ops_sparse_system_shape("sparse_solve", call, out);
     if (status == NEAP_OK && out->shape[out->ndim - 2] != call->attrs[0])
         status = neap_error(NEAP_E_SHAPE, "sparse_solve: %lld columns and %lld rows", (long long)call->attrs[0],
                             (long long)out->shape[out->ndim - 2]);
@@ -253,6 +360,33 @@ static int sparse_solve_shape(const lazy_call_desc *call, lazy_result *out) {
 static int64_t sparse_solve_cost(const lazy_call_desc *call, const lazy_result *out) {
     const double stored = (double)call->in[2].size, columns = (double)out->shape[out->ndim - 1];
     return 2000 + (int64_t)(stored * (500 + 10 * columns));
+}
+
+static int factors_shape(const char *op, const lazy_call_desc *call, const lazy_aval *places, const lazy_aval *data,
+                         lazy_result *out) {
+    int status = ops_sparse_check_places(op, call, (int)(places - call->in), 1);
+    if (status == NEAP_OK)
+        status = ops_sparse_check_data(op, data, &places[0], data->dtype);
+    const int64_t n = status ? 0 : places[1].shape[places[1].ndim - 1] - 1;
+    if (status == NEAP_OK && n < 1)
+        status = neap_error(NEAP_E_SHAPE, "%s: a matrix has at least one row", op);
+    return status ? status : ops_sparse_last_axis(out, &places[1], call->attrs[0] > 0 ? call->attrs[0] : 4 * n + 2);
+}
+
+static int sparse_factor_places_shape(const lazy_call_desc *call, lazy_result *out) {
+    return factors_shape("sparse_factor_places", call, &call->in[0], &call->in[2], out);
+}
+
+static int sparse_factors_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = factors_shape("sparse_factors", call, &call->in[1], &call->in[0], out);
+    return status == NEAP_OK && call->attrs[0] < 1
+               ? neap_error(NEAP_E_ARGUMENT, "sparse_factors: expected a number of elements")
+               : status;
+}
+
+static int64_t sparse_factors_cost(const lazy_call_desc *call, const lazy_result *out) {
+    (void)out;
+    return 2000 + 100 * call->in[1].size;
 }
 
 static const char *sparse_solve_library(const lazy_call *call) {
@@ -273,3 +407,25 @@ NEAP_OP(
     .shape = sparse_solve_shape, .call = sparse_solve_call, .library = sparse_solve_library, .cost = sparse_solve_cost,
     .grad = ops_sparse_system_grad, .jvp = ops_sparse_system_jvp, .batch = ops_sparse_columns_batch,
     .shard = ops_sparse_columns_shard)
+
+NEAP_OP(
+    sparse_factor_places,
+    .doc =
+        "Where the factors L U = A[rows][:, columns] of a sparse matrix of n rows and columns, which is stored by "
+        "columns, have elements: rows (…, s) and starts of columns (…, n + 1), i32, and elements (…, s) give i32. With "
+        "`elements` 0 it is (…, 4 n + 2): rows, columns, where columns of L begin, and those of U; with the sum of "
+        "what the last two end with (…, elements): the row of each element of L, column after column, then of U. Rows are "
+        "not scaled; by KLU, in f64. Fails as sparse_solve.",
+    .attrs = "elements", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INT,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_FAILS, .dtype = graph_dtype_same,
+    .shape = sparse_factor_places_shape, .call = factor_places_call, .library = sparse_solve_library,
+    .cost = sparse_factors_cost, .batch = derive_batch_leading)
+
+NEAP_OP(sparse_factors,
+        .doc = "The elements of the factors of which sparse_factor_places says the places, rounded once: elements (…, "
+               "s), rows (…, s) and starts of columns (…, n + 1) give (…, elements). They have no derivative.",
+        .attrs = "elements", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INEXACT,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_FAILS, .dtype = graph_dtype_same,
+        .shape = sparse_factors_shape, .call = factors_call, .library = sparse_solve_library,
+        .cost = sparse_factors_cost, .grad = sparse_factors_grad, .jvp = sparse_factors_jvp,
+        .batch = derive_batch_leading)

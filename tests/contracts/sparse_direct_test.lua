@@ -13,6 +13,7 @@ local is_there = require "tests.lib.klu"
 
 elsewhere("lu.solve lu.shape lu.dtype", "tests/contracts/sparse_direct_test.lua",
           "the contract of np.sparse.splu calls them")
+elsewhere("lu.U lu.perm_r lu.perm_c", "tests/contracts/sparse_direct_test.lua", "the contract of lu.L calls them")
 
 local function contract(name, what)
     if listing or is_there then of(name, what) else check.skip(name, "needs package libklu1") end
@@ -227,6 +228,75 @@ contract("np.sparse.splu", with {
             for _ = 1, 2 do
                 for k = 1, 12 do check.equal(list[k]:solve(np.array { k + 1, 2 }):totable(), { 1, 1 }) end
             end
+        end,
+    },
+})
+
+--- The matrix of which lu is the factorization, dense, from L, U and the orders; checks the forms of these.
+local function put_together(lu, what)
+    local n, L, U = lu.shape[1], lu.L:toarray(), lu.U:toarray()
+    check.equal({ lu.L.format, lu.U.format, lu.L.dtype, lu.U.dtype, lu.perm_r.dtype, lu.perm_c.dtype },
+                { "csc", "csc", lu.dtype, lu.dtype, "i32", "i32" }, what)
+    check.equal(np.all(np.tril(L):eq(L)):item(), true, what .. ": L has nothing above its diagonal")
+    check.equal(np.all(np.triu(U):eq(U)):item(), true, what .. ": U has nothing below its diagonal")
+    check.equal(np.all(np.diagonal(L):eq(1)):item(), true, what .. ": L has ones on its diagonal")
+    for _, order in ipairs { lu.perm_r, lu.perm_c } do
+        check.equal(np.sort(order):totable(), np.arange(n):totable(), what .. ": an order")
+    end
+    for _, T in ipairs { lu.L, lu.U } do
+        local keys = np.repeat_(np.arange(n), np.diff(T.indptr)) * n + T.indices
+        check.ok(n < 2 or np.all(np.diff(keys):gt(0)):item(), what .. ": rows are in order")
+    end
+    return lu.L:dot(U)[lu.perm_r][{ {}, lu.perm_c }]
+end
+
+contract("lu.L", {
+    args = { common.args[1] }, shapes = { { { 8 } } }, accepts = common.accepts, gives = "same", special = false,
+    within = { f64 = "mixed 1e-14", f32 = "mixed 1e-6", f16 = "mixed 1e-2", c128 = "mixed 1e-14" },
+    call = function(_, o, d) return put_together(S.splu(matrix(d, "csc"), next(o) and o), "L U") end,
+    oracle = "direct_product(d)",
+    waits = function() return true end,
+    without = { special = common.without.special, sizes = common.without.sizes,
+                derivatives = "factors have none: an error says so", points = "factors have no derivatives" },
+    refuses = {
+        { "factors L and U of a sparse matrix have no derivative", function()
+            np.grad(function(d) return S.splu(matrix(d)).L.data:sum() end)(np.full({ 8 }, 0.5))
+        end },
+        { "factors L and U of a sparse matrix have no derivative", function()
+            np.jvp(function(d) return S.splu(matrix(d)).U.data end, { np.full({ 8 }, 0.5) }, { np.ones(8) })
+        end },
+        { "how many elements the factors have is not known while tracing", function()
+            np.jit(function(d) return S.splu(matrix(d)).L.data end)(np.full({ 8 }, 0.5))
+        end },
+    },
+    also = {
+        ["lu.L: factors of random matrices make these again"] = function()
+            local random = seeds.generator(23)
+            local key = np.random.key(random(1000))
+            for _, case in ipairs { { 1, 1 }, { 2, 0.5 }, { 17, 0.2 }, { 60, 0.05 }, { 60, 1 }, { 200, 0.01 } } do
+                local n, density = unpack(case)
+                key = np.random.fold_in(key, n)
+                for _, dtype in ipairs { "f64", "c128" } do
+                    local D = np.where(np.random.uniform(key, { n, n }):lt(density),
+                                       np.random.normal(key, { n, n }, { dtype = "f64" }), 0):astype(dtype)
+                    if dtype == "c128" then D = D * np.complex(0.5, -2) end
+                    D = D + np.eye(n, { dtype = "f64" })[np.random.permutation(key, n)] * (1 + density * n)
+                    D = D * (10 ^ np.linspace(-6, 6, n, { dtype = "f64" })):reshape(n, 1) -- rows of any size
+                    for _, A in ipairs { S.csr_array(D), S.coo_array(D), doubled(D, "csc") } do
+                        local what = ("%s of %d rows, density %g, %s"):format(A.format, n, density, dtype)
+                        local lu = S.splu(A)
+                        local most = np.abs(lu.L:toarray()):matmul(np.abs(lu.U:toarray()))[lu.perm_r][{ {}, lu.perm_c }]
+                        local off = np.abs(put_together(lu, what) - D) / np.maximum(most, 1e-300)
+                        check.ok(off:max():item() < 4e-16 * n + 4e-15, what)
+                    end
+                end
+            end
+        end,
+        ["lu.L: no rows; what is asked twice is made once"] = function()
+            local none = S.splu(S.csr_array { shape = { 0, 0 } })
+            check.equal({ none.L.shape[1], none.U.nnz, none.perm_r.size, none.perm_c.size }, { 0, 0, 0, 0 })
+            local lu = S.splu(S.eye(3))
+            check.ok(rawequal(lu.L, lu.L) and rawequal(lu.perm_r, lu.perm_r))
         end,
     },
 })

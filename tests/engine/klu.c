@@ -1,5 +1,6 @@
 /* klu.c: factors of sparse matrices by KLU, which several threads use at once, of more matrices than are kept, real and
- * complex ones; each solution has the bits of the first one. Singular matrices and their pivots. Without the library
+ * complex ones; each solution has the bits of the first one. Whole factors, whose product is the matrix. Singular
+ * matrices and their pivots. Without the library
  * there is one error, which names its package, and nothing else to look at. */
 #include "engine/libs/klu.h"
 
@@ -62,7 +63,7 @@ static void multiply(trial *t, bool transposed) {
 static void solve(const trial *t, double side[2][2 * MOST * COLUMNS], double to[2][2 * MOST * COLUMNS]) {
     engine_klu *factors;
     engine_klu_pivot pivot;
-    if (!CHECK_EQ(engine_klu_factor(&t->a, &factors, &pivot), NEAP_OK))
+    if (!CHECK_EQ(engine_klu_factor(&t->a, false, &factors, &pivot), NEAP_OK))
         return;
     void *scratch = malloc(engine_klu_scratch(factors));
     for (int transposed = 0; transposed < 2; transposed++) {
@@ -71,6 +72,43 @@ static void solve(const trial *t, double side[2][2 * MOST * COLUMNS], double to[
     }
     free(scratch);
     engine_klu_release(factors);
+}
+
+/* L U, element by element, is the matrix in the orders of its rows and columns. */
+static void check_triangles(const trial *t) {
+    static int32_t numbers[2][MOST + 1], rows[2][MOST * MOST], orders[2][MOST];
+    static double elements[2][2][MOST * MOST], product[MOST][MOST][2];
+    const int n = t->a.n, parts = t->a.complex ? 2 : 1;
+    engine_klu *factors;
+    engine_klu_pivot pivot;
+    engine_klu_triangles f = {
+        .lower = {.starts = numbers[0], .rows = rows[0], .elements = {elements[0][0], elements[0][1]}},
+        .upper = {.starts = numbers[1], .rows = rows[1], .elements = {elements[1][0], elements[1][1]}},
+        .rows = orders[0],
+        .columns = orders[1]};
+    if (!CHECK_EQ(engine_klu_factor(&t->a, true, &factors, &pivot), NEAP_OK))
+        return;
+    engine_klu_counts(factors, &f);
+    CHECK_EQ(engine_klu_extract(factors, &f), NEAP_OK);
+    engine_klu_release(factors);
+    CHECK_EQ(f.lower.starts[n], f.lower.count);
+    CHECK_EQ(f.upper.starts[n], f.upper.count);
+    memset(product, 0, sizeof product);
+    for (int j = 0; j < n; j++)
+        for (int e = f.upper.starts[j]; e < f.upper.starts[j + 1]; e++)
+            for (int k = f.upper.rows[e], i = f.lower.starts[k]; i < f.lower.starts[k + 1]; i++) {
+                const double a = f.lower.elements[0][i], b = f.upper.elements[0][e];
+                const double c = parts == 2 ? f.lower.elements[1][i] : 0, d = parts == 2 ? f.upper.elements[1][e] : 0;
+                product[f.lower.rows[i]][j][0] += a * b - c * d;
+                product[f.lower.rows[i]][j][1] += a * d + b * c;
+            }
+    for (int j = 0; j < n; j++)
+        for (int e = t->starts[f.columns[j]]; e < t->starts[f.columns[j] + 1]; e++)
+            for (int i = 0; i < n; i++)
+                for (int p = 0; p < parts && f.rows[i] == t->rows[e]; p++)
+                    product[i][j][p] -= t->elements[e * parts + p];
+    for (int k = 0; k < MOST * MOST * 2; k++)
+        CHECK(fabs(((const double *)product)[k]) < 1e-13);
 }
 
 static double sides[MATRICES][2][2 * MOST * COLUMNS];
@@ -92,11 +130,11 @@ static void check_singular(void) {
     engine_klu_matrix a = {.n = 2, .starts = starts, .rows = rows, .elements = elements};
     engine_klu *factors;
     engine_klu_pivot pivot = {0};
-    CHECK_EQ(engine_klu_factor(&a, &factors, &pivot), NEAP_E_FAILED);
+    CHECK_EQ(engine_klu_factor(&a, false, &factors, &pivot), NEAP_E_FAILED);
     CHECK(pivot.column == 0 || pivot.column == 1);
     CHECK_EQ(pivot.rank, 2);
     a.starts = few_starts, a.rows = few_rows;
-    CHECK_EQ(engine_klu_factor(&a, &factors, &pivot), NEAP_E_FAILED);
+    CHECK_EQ(engine_klu_factor(&a, false, &factors, &pivot), NEAP_E_FAILED);
     CHECK_EQ(pivot.rank, 1);
 }
 
@@ -115,6 +153,7 @@ int main(void) {
             memcpy(sides[k][transposed], t->b, sizeof t->b);
         }
         solve(t, sides[k], t->first);
+        check_triangles(t);
         for (int i = 0; i < 2 * t->a.n * COLUMNS * (t->a.complex ? 2 : 1); i++) {
             const int half = t->a.n * COLUMNS * (t->a.complex ? 2 : 1);
             CHECK(fabs(t->first[i / half][i % half] - t->x[i % half]) < 1e-13);

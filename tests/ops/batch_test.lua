@@ -19,6 +19,7 @@ local ELSEWHERE = {
     eig = "tests/golden/complex_linalg_test.lua",
     matrix_function = "tests/golden/complex_more_test.lua",
     sparse_solve = "tests/contracts/sparse_direct_test.lua, where its library is there",
+    sparse_factor_places = "never batched: it is waited for", sparse_factors = "never batched: places are waited for",
     join = "only of blocks, where batched ops on meshed arrays are spread",
     callback = "tests/stdlib/vmap_test.lua", callback_part = "tests/stdlib/vmap_test.lua",
     check = "tests/stdlib/debug_check_test.lua",

@@ -183,10 +183,12 @@ local structural = {
 -- (tests/lazy/control_test.lua), and so have the ways onto a mesh (tests/mesh).
 -- Of zeta and betainc only one argument has a derivative, of the incomplete gamma functions one has no second one
 -- (tests/golden/special_test.lua). A gamma number's derivative is not that of the steps that draw it
--- (tests/stdlib/distributions_test.lua). Those of complex numbers are in golden/{complex,fft,complex_linalg}_test.lua.
+-- (tests/stdlib/distributions_test.lua), and factors of sparse matrices have none
+-- (tests/contracts/sparse_direct_test.lua). Those of complex numbers are in
+-- golden/{complex,fft,complex_linalg}_test.lua.
 local exempt = { random_gamma = true, zeta = true, betainc = true, gammainc = true, gammaincc = true, complex = true,
                  dft = true, rdft = true, irdft = true, eig = true, matrix_function = true, alias = true,
-                 debug_fail = true, cond = true, scan = true, while_loop = true }
+                 debug_fail = true, cond = true, scan = true, while_loop = true, sparse_factors = true }
 for _, name in ipairs { "psum", "pmax", "pmin", "all_gather", "psum_scatter", "all_to_all", "ppermute", "enter",
                        "leave", "pcast", "pick", "pvary", "reshard" } do
     exempt[name] = true

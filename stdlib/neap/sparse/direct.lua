@@ -2,7 +2,8 @@
 --
 -- The op sparse_solve (lazy/ops/sparse_solve.c) factors and solves, and finds the factors of a matrix again that it has
 -- made lately. So the object that splu gives holds the matrix, and the factors belong to the core: it is a tree of the
--- arrays of the matrix, as a sparse array is (value.lua), and may be an argument of a jitted function.
+-- arrays of the matrix, as a sparse array is (value.lua), and may be an argument of a jitted function. Its triangles
+-- and orders are made when somebody asks for them, by ops of the same file.
 local core = require "neap.core"
 local convert = require "neap.sparse.convert"
 local hints = require "neap.core.hints"
@@ -15,21 +16,10 @@ local raise, attrs = core.raise, core.attrs
 
 -- ---- Systems --------------------------------------------------------------------------------------------------------
 
-local has_library
-
---- Raises where the library is missing, what to install. (The core loads it by itself, when it solves.)
-local function need_library(name)
-    has_library = has_library or pcall(require("ffi").load, "libklu.so.2") or pcall(require("ffi").load, "libklu.so.1")
-    if not has_library then
-        raise(name, "it needs KLU of SuiteSparse, which is not installed (package libklu1)")
-    end
-end
-
 --- Argument 1 of np.name as a square csr or csc array of floats, and how many rows it has.
 local function matrix_of(name, A)
     local format, rows, columns = value.check(name, 1, A)
     if rows ~= columns then raise(name, "argument 1 (A) must be square, got shape (%d, %d)", rows, columns) end
-    need_library(name)
     if format == "coo" then A = convert.to(name, 1, A, "csr") end
     local facts = core.dtype_of(A.data)
     return facts.inexact and A or A:astype(facts.real), rows
@@ -96,6 +86,82 @@ function fields.shape(lu) return lu.A.shape end
 -- f32
 function fields.dtype(lu) return lu.A.dtype end
 
+-- ---- Triangles ------------------------------------------------------------------------------------------------------
+
+local made = setmetatable({}, { __mode = "k" }) -- factorization -> L, U, perm_r and perm_c
+
+--- The places of whole factors, of the csc array A with elements of f32, f64 or complex ones.
+local function places_of(A, data, elements)
+    attrs[0] = elements
+    return core.recordn(core.ids.sparse_factor_places, { A.indices, A.indptr, data }, 3, 1)
+end
+
+--- L, U, perm_r and perm_c of a csc array of n rows, n > 0. Waits for the number of elements.
+local function factors_of(A, n)
+    local data = np.astype(A.data, np.result_type(A.data, "f32"))
+    local orders = places_of(A, data, 0)
+    local starts = { orders[{ { 2 * n, 3 * n + 1 } }], orders[{ { 3 * n + 1, nil } }] }
+    local lower, upper = starts[1][-1]:item(), starts[2][-1]:item()
+    local rows = places_of(A, data, lower + upper)
+    attrs[0] = lower + upper
+    local elements = core.recordn(core.ids.sparse_factors, { data, A.indices, A.indptr }, 3, 1)
+    elements = np.astype(elements, A.data.dtype)
+    local function triangle(k, from, to)
+        return value.new("csc", n, n, elements[{ { from, to } }], rows[{ { from, to } }], starts[k])
+    end
+    local function numbers(order) return np.astype(np.argsort(order), "i32") end -- what leads back
+    return { L = triangle(1, 0, lower), U = triangle(2, lower, nil),
+             perm_r = numbers(orders[{ { 0, n } }]), perm_c = numbers(orders[{ { n, 2 * n } }]) }
+end
+
+local function nothing(A)
+    local none = np.zeros({ 0 }, { dtype = "i32" })
+    return { L = A, U = A, perm_r = none, perm_c = none }
+end
+
+local function part(lu, key)
+    if not made[lu] then
+        local name = "lu." .. key
+        local A, n = convert.to(name, 1, lu.A, "csc"), lu.shape[1]
+        if not value.known(A) or core.info(A.data).traced ~= 0 then
+            raise(name, "how many elements the factors have is not known while tracing; ask for them before")
+        end
+        made[lu] = n > 0 and factors_of(A, n) or nothing(A)
+    end
+    return made[lu][key]
+end
+
+--- lu.L, lu.U -> sparse array: the factors of the matrix that np.sparse.splu has factored, csc arrays of its dtype:
+-- L with ones on its diagonal and nothing above, U with nothing below. With Pr and Pc the permutations of lu.perm_r
+-- and lu.perm_c, L U = Pr A Pc, but for rounding: rows are not scaled. Computed in f64 and rounded. A pivot on the
+-- diagonal is taken where it is at least 0.1 times the largest element of its column, so pivots are other ones than
+-- SciPy's. lu:solve(b) has factors of its own, of blocks with scaled rows. Waits for the number of elements; an error
+-- while tracing; has no derivatives.
+--- > lu = np.sparse.splu(np.sparse.csr_array{{1, 2}, {16, 8}})
+--- > lu.L:toarray(), lu.U:toarray(), lu.perm_r, lu.perm_c
+-- [[1.     0.    ]
+--  [0.0625 1.    ]]
+-- [[16.   8. ]
+--  [ 0.   1.5]]
+-- [1 0]
+-- [0 1]
+function fields.L(lu) return part(lu, "L") end
+function fields.U(lu) return part(lu, "U") end
+
+--- lu.perm_r, lu.perm_c -> array: the orders of rows and columns of lu.L and lu.U, (n,) of i32: row i of the matrix has
+-- become row perm_r[i], column j column perm_c[j].
+--- > A = np.sparse.csc_array{{0, 2}, {3, 1}}
+--- > lu = np.sparse.splu(A)
+--- > lu.L:dot(lu.U):toarray()[lu.perm_r][{{}, lu.perm_c}]
+-- [[0. 2.]
+--  [3. 1.]]
+function fields.perm_r(lu) return part(lu, "perm_r") end
+function fields.perm_c(lu) return part(lu, "perm_c") end
+
+for _, f in ipairs { factors_of, part } do jit.off(f) end
+
+-- ---- Solutions ------------------------------------------------------------------------------------------------------
+
 local TURNED = { N = false, T = true, H = true }
 
 --- lu:solve(b, {trans="N"}): x with A x = b, for the matrix A that np.sparse.splu has factored; b is a vector or a
@@ -140,7 +206,8 @@ return function(sparse)
 
     --- np.sparse.splu(A) -> factorization: the LU factorization of a square sparse array A, for many right sides:
     -- lu:solve(b) is np.sparse.spsolve(A, b), with its derivatives. Waits for the factors, but while tracing, and
-    -- raises where A is singular. lu.shape and lu.dtype are those of A.
+    -- raises where A is singular. lu.shape and lu.dtype are those of A; lu.L, lu.U, lu.perm_r and lu.perm_c are its
+    -- factors.
     --- > lu = np.sparse.splu(np.sparse.csr_array{{2, 1}, {0, 4}})
     --- > lu:solve(np.array{{4, 2}, {8, 0}})
     -- [[1. 1.]

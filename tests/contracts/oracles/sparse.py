@@ -48,6 +48,13 @@ def direct_solution(o, d, b):
     return scipy.sparse.linalg.splu(a).solve(b.astype(a.dtype), trans=o.get("trans", "N"))
 
 
+def direct_product(d):
+    """The matrix of sparse_direct_test.lua, from the factors of SuperLU."""
+    data = np.concatenate([np.array([4, -5, 6, 3.5], d.dtype), d])
+    lu = scipy.sparse.linalg.splu(scipy.sparse.coo_array((data, (DIRECT_ROW, DIRECT_COL)), shape=(4, 4)).tocsc())
+    return (lu.L @ lu.U).toarray()[lu.perm_r][:, lu.perm_c]
+
+
 def dense_solution(jnp, o, d, b):
     """The same by JAX and a dense matrix."""
     a = jnp.zeros((4, 4), d.dtype).at[jnp.array(DIRECT_ROW), jnp.array(DIRECT_COL)].add(
