@@ -81,6 +81,45 @@ local function test_hostile()
     end
 end
 
+--- Cases of all texts of a column at once: those of their letters, one by one, of ASCII and not, of many texts, whose
+-- order changes with the case, and of some of their rows.
+local function test_cases()
+    local random = seeds.generator(11)
+    local ascii, lower, upper = {}, { ["É"] = "é", ["Ω"] = "ω", ["日"] = "日" }, { ["é"] = "É", ["ω"] = "Ω" }
+    for c = 0, 127 do ascii[c + 1] = string.char(c) end
+    local wide = { "é", "É", "ß", "Ω", "ω", "\195", "\255", "x", "Y", "@", "日" }
+    for _, letters in ipairs { { "a", "b", "c", " " }, { "a", "B", "c", "@", "[", "`", "{" }, ascii, wide } do
+        for _, n in ipairs { 1, 2, 50, 2000 } do
+            local list, cased, places = {}, { lower = {}, upper = {} }, {}
+            for k = 1, n do
+                local parts, low, high = {}, {}, {}
+                for j = 1, random(10) - 1 do
+                    local letter = (random(6) == 1 and ascii or letters)[random(#letters)]
+                    parts[j], low[j], high[j] = letter, lower[letter] or letter:lower(), upper[letter] or letter:upper()
+                end
+                local there = k == 1 or random(9) > 1
+                list[k] = there and table.concat(parts)
+                cased.lower[k], cased.upper[k] = there and table.concat(low), there and table.concat(high)
+                if k % 3 == 1 then places[#places + 1] = k - 1 end
+            end
+            local s, some = np.table({ { "s", list } }).s, np.array(places, { dtype = "i32" })
+            for _, method in ipairs { "lower", "upper" } do
+                local got = s[method](s)
+                check.equal(got:totable(), cased[method])
+                for k = 2, #got.levels do check.ok(got.levels[k - 1] < got.levels[k], "levels are in order") end
+                local part, expected = s[some], {}
+                for k, place in ipairs(places) do expected[k] = cased[method][place + 1] end
+                check.equal(part[method](part):totable(), expected)
+                check.equal(got[some]:totable(), expected)
+                check.equal(got:eq(cased[method][1])[0]:item(), true)
+                check.equal(got[method](got):totable(), cased[method], "the second time nothing changes")
+            end
+        end
+    end
+    local s = np.table({ { "s", { "B", "a" } } }).s
+    check.equal(np.jit(function(x) return x + s:lower().codes end)(np.zeros(2)):totable(), { 1, 0 })
+end
+
 -- ---- Contracts ------------------------------------------------------------------------------------------------------
 
 local TEXT = "its argument is a column of texts"
@@ -99,7 +138,7 @@ end
 local S = "texts(k).str."
 
 texts("text.lower", function(s, o) return shown(s:lower(o)) end, "shown(" .. S .. "lower())",
-      { also = { ["texts of any bytes"] = test_hostile } })
+      { also = { ["texts of any bytes"] = test_hostile, ["many texts"] = test_cases } })
 texts("text.upper", function(s, o) return shown(s:upper(o)) end, "shown(" .. S .. "upper()).replace('FF', 'ﬀ')")
 texts("text.len", function(s, o) return s:len(o):astype "f64" end, "lengths(k, lambda s: s.str.len())",
       { gives = "f64" })

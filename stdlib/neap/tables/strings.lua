@@ -6,6 +6,7 @@
 -- since the build would write that as a call of Lua's function (tools/gen/lib/methods.lua).
 local ffi = require "ffi"
 local core = require "neap.core"
+local packed = require "neap.tables.packed"
 local text = require "neap.tables.text"
 local unicode = require "neap.text.unicode"
 
@@ -110,22 +111,27 @@ local function lower_character(code) return unicode.text(unicode.lower { code })
 
 local function upper_character(code) return unicode.character(unicode.upper(code)) end
 
+--- A column of the same texts in another case; f(text) gives that of a text with characters above ASCII.
+local function cased(column, upper, f)
+    local all = text.packed(column)
+    if all then
+        local turned = packed.cased(all, upper, f)
+        if packed.is_ascending(turned) then return text.of_packed(turned, column.codes) end
+        return renamed(column, packed.list(turned))
+    end
+    return renamed(column, each(column, f))
+end
+
 --- text:lower(), text:upper(): a column of the same texts in lower case, or in upper case: of Unicode, each letter by
 -- itself, so that ß stays.
 --- > np.table({{"name", {"Zoë", "ÅSA"}}}).name:upper()
 -- {"ZOË", "ÅSA"}
 function methods.lower(column)
-    return renamed(column, each(column, function(s)
-        local plain = s:lower()
-        return is_ascii(s) and plain or mapped(plain, lower_character)
-    end))
+    return cased(column, false, function(s) return mapped(s:lower(), lower_character) end)
 end
 
 function methods.upper(column)
-    return renamed(column, each(column, function(s)
-        local plain = s:upper()
-        return is_ascii(s) and plain or mapped(plain, upper_character)
-    end))
+    return cased(column, true, function(s) return mapped(s:upper(), upper_character) end)
 end
 
 --- text:len(): how many characters texts have: i64, or f64 with NaN where there is no text.

@@ -1,9 +1,11 @@
 --- text.lua: columns of texts. A column holds each different text once: its levels, in the order of the alphabet or, of
 -- categories, in one of their own; and for each row the number of its level, an i32 array, -1 where there is no text.
--- So comparing, sorting and grouping are work on arrays.
+-- So comparing, sorting and grouping are work on arrays. Levels are a list of strings, or packed (packed.lua); the
+-- other form is made when it is asked for, and columns with the same levels share both.
 local ffi = require "ffi"
 local core = require "neap.core"
 local columns = require "neap.tables.columns"
+local packed = require "neap.tables.packed"
 
 local np, codes = core.np, core.dtype_codes
 local is_array, fail, describe = core.is_array, core.fail, core.describe
@@ -20,12 +22,25 @@ function text.is_text(value)
     return getmetatable(value) == Text
 end
 
+--- A column of levels, in one form or both, and the rows' numbers.
+local function new(forms, numbers, own)
+    local column = newproxy(prototype)
+    states[column] = { forms = forms, codes = numbers, own = own or false }
+    return column
+end
+
 --- A column of its different levels and the rows' numbers, an i32 array. The levels are in the order of the alphabet,
 -- or in one of their own, and then `own` is true.
-function text.new(levels, numbers, own)
-    local column = newproxy(prototype)
-    states[column] = { levels = levels, codes = numbers, own = own or false }
-    return column
+function text.new(levels, numbers, own) return new({ list = levels }, numbers, own) end
+
+--- The same of packed levels, in the order of the alphabet.
+function text.of_packed(levels, numbers) return new({ packed = levels }, numbers) end
+
+--- The levels of a column, a list.
+local function levels_of(column)
+    local forms = states[column].forms
+    forms.list = forms.list or packed.list(forms.packed)
+    return forms.list
 end
 
 --- Whether the levels of a column are in an order of their own, not in that of the alphabet.
@@ -33,11 +48,11 @@ function text.has_own_order(column) return states[column].own end
 
 columns.add_kind(Text, {
     storage = function(column) return states[column].codes end,
-    like = function(column, numbers) return text.new(states[column].levels, numbers, states[column].own) end,
+    like = function(column, numbers) return new(states[column].forms, numbers, states[column].own) end,
     sortable = function(column, descending)
         local numbers = states[column].codes
         if descending then return numbers end
-        return np.where(np.less(numbers, 0), #states[column].levels, numbers):astype "i32"
+        return np.where(np.less(numbers, 0), #levels_of(column), numbers):astype "i32"
     end,
     texts = function(column) return text.list(column) end,
     none = -1,
@@ -185,13 +200,33 @@ function text.strict(name, f, is_own)
     end
 end
 
+--- How many levels a column has.
+local function level_count(column)
+    local forms = states[column].forms
+    return forms.list and #forms.list or forms.packed.n
+end
+
 --- Which levels rows have: memory, which is 1 at the numbers of these from 1, and at 0 where a row has no text.
 function text.used(column)
-    local used = ffi.new("uint8_t[?]", #column.levels + 1)
+    local used = ffi.new("uint8_t[?]", level_count(column) + 1)
     core.read(column.codes, function(data, n)
         for k = 0, n - 1 do used[data[k] + 1] = 1 end
     end)
     return used
+end
+
+--- The levels of a column, packed, if rows have all of them; else nil, and where they are too many bytes.
+function text.packed(column)
+    local state, n = states[column], level_count(column)
+    local forms = state.forms
+    if state.whole == nil then
+        local used, count = text.used(column), 0
+        for k = 1, n do count = count + used[k] end
+        state.whole = count == n -- which stays, as arrays do
+    end
+    if not state.whole then return nil end
+    forms.packed = forms.packed or packed.of_list(forms.list, n)
+    return forms.packed
 end
 
 -- ---- What users see -------------------------------------------------------------------------------------------------
@@ -309,7 +344,8 @@ local function method(key)
 end
 
 function Text.__index(column, key)
-    if key == "codes" or key == "levels" then return states[column][key] end
+    if key == "codes" then return states[column].codes end
+    if key == "levels" then return levels_of(column) end
     if type(key) == "number" then
         local n = #column
         if key % 1 ~= 0 or key < -n or key >= n then fail("index %s is out of range for %d texts", tostring(key), n) end
