@@ -414,8 +414,8 @@ NEAP_OP(
         "Where the factors L U = A[rows][:, columns] of a sparse matrix of n rows and columns, which is stored by "
         "columns, have elements: rows (…, s) and starts of columns (…, n + 1), i32, and elements (…, s) give i32. With "
         "`elements` 0 it is (…, 4 n + 2): rows, columns, where columns of L begin, and those of U; with the sum of "
-        "what the last two end with (…, elements): the row of each element of L, column after column, then of U. Rows are "
-        "not scaled; by KLU, in f64. Fails as sparse_solve.",
+        "what the last two end with (…, elements): the row of each element of L, column after column, then of U. Rows "
+        "are not scaled; by KLU, in f64. Fails as sparse_solve.",
     .attrs = "elements", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_FAILS, .dtype = graph_dtype_same,
     .shape = sparse_factor_places_shape, .call = factor_places_call, .library = sparse_solve_library,

@@ -1,8 +1,8 @@
 --- packed.lua: texts as bytes behind each other, for work on all of them at once.
 --
 -- Packed texts are { bytes, starts, n, keep = … }: text k, from 1, is the bytes starts[k - 1] … starts[k] - 1; `keep`
--- is what the bytes belong to. They are made of a list and become one again; a column (text.lua) has its levels in one of
--- these forms, and makes the other when somebody asks for it. Columns share packed texts, so nothing changes them.
+-- is what the bytes belong to. They are made of a list and become one again; a column (text.lua) has its levels in one
+-- of these forms, and makes the other when somebody asks for it. Columns share packed texts, so nothing changes them.
 local ffi = require "ffi"
 local core = require "neap.core"
 
