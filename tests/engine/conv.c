@@ -12,6 +12,7 @@
 static const neap_convolution CASES[] = {
     {.ndim = 1, .batch = 3, .channels = 2, .features = 4, .groups = 1, .in = {20}, .kernel = {5}},
     {.ndim = 1, .batch = 3, .channels = 16, .features = 16, .groups = 16, .in = {33}, .kernel = {7}},
+    {.ndim = 1, .batch = 2, .channels = 1, .features = 1, .groups = 1, .in = {5000}, .kernel = {11}}, /* a signal */
     {.ndim = 1,
      .batch = 2,
      .channels = 6,
