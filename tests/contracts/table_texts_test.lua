@@ -113,6 +113,13 @@ local function test_cases()
                 check.equal(got[some]:totable(), expected)
                 check.equal(got:eq(cased[method][1])[0]:item(), true)
                 check.equal(got[method](got):totable(), cased[method], "the second time nothing changes")
+                for _, wanted in ipairs { "a", "aB", "é", "\195", "aa", "\0", cased[method][n] or "b", "is nowhere" } do
+                    local has = {}
+                    for k, text in ipairs(cased[method]) do
+                        has[k] = text and text:find(wanted, 1, true) ~= nil
+                    end
+                    check.equal(got:contains(wanted, { plain = true }):totable(), has)
+                end
             end
         end
     end

@@ -6,11 +6,14 @@
 local ffi = require "ffi"
 local core = require "neap.core"
 
-ffi.cdef [[int neap_packed_compare(const void *a, const void *b, size_t n) __asm__("memcmp");]]
+ffi.cdef [[
+int neap_packed_compare(const void *a, const void *b, size_t n) __asm__("memcmp");
+const uint8_t *neap_packed_find(const void *all, size_t n, const char *part, size_t length) __asm__("memmem");
+]]
 
 local band, bor, bnot, bxor, rshift = bit.band, bit.bor, bit.bnot, bit.bxor, bit.rshift
 local places, words, pointer = ffi.typeof "int32_t[?]", ffi.typeof "int32_t *", ffi.typeof "const uint8_t *"
-local compare = ffi.C.neap_packed_compare
+local compare, find = ffi.C.neap_packed_compare, ffi.C.neap_packed_find
 
 local packed = {}
 
@@ -75,6 +78,24 @@ function packed.is_ascending(p)
         if order > 0 or order == 0 and first >= second then return false end
     end
     return true
+end
+
+--- Writes 1 to `out`, of p.n bytes, for each text that has a part, a string that is not empty; 0 for the others.
+function packed.mark(p, part, out)
+    local bytes, starts, length = p.bytes, p.starts, #part
+    local size, k, at = starts[p.n], 0, 0
+    ffi.fill(out, p.n)
+    while size - at >= length do
+        local found = find(bytes + at, size - at, part, length)
+        if found == nil then return end
+        local place = tonumber(found - bytes)
+        while starts[k + 1] <= place do k = k + 1 end
+        if place + length <= starts[k + 1] then
+            out[k], at = 1, starts[k + 1]
+        else
+            at = place + 1 -- it begins in one text and ends in another
+        end
+    end
 end
 
 --- Letters of ASCII in the other case, of `size` bytes: those of `first`, a letter, and the 25 behind it.

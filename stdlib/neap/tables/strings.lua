@@ -31,20 +31,26 @@ local function renamed(column, list) return text.of_numbers(column.codes, #colum
 
 local POINTERS = { bool = "uint8_t *", i64 = "int64_t *", f64 = "double *" }
 
+--- An array of what write(memory) writes for each of n levels, and behind them for rows without a text. write must not
+-- call into neap.
+local function by_level(column, n, write, dtype)
+    local values = core.fill(core.dtype_codes[dtype], { n + 1 }, write, POINTERS[dtype])
+    local numbers = np.where(np.less(column.codes, 0), n, column.codes):astype "i32"
+    return np.take(values, numbers)
+end
+
 --- An array of the numbers or booleans f(text, number of its level) of each text that a row has; `none` in rows without
 -- one. f must not call into neap: what it gives is written to the array's memory, for a table of so many values takes
 -- longer than f.
 local function looked_up(column, f, none, dtype)
     local used, levels = text.used(column), column.levels
     local n = #levels
-    local values = core.fill(core.dtype_codes[dtype], { n + 1 }, function(out)
+    return by_level(column, n, function(out)
         for k = 1, n do
             if used[k] ~= 0 then out[k - 1] = f(levels[k], k) else out[k - 1] = none end
         end
         out[n] = none
-    end, POINTERS[dtype])
-    local numbers = np.where(np.less(column.codes, 0), n, column.codes):astype "i32"
-    return np.take(values, numbers)
+    end, dtype)
 end
 
 --- Integers of texts: i64, or f64 with NaN where a row has no text.
@@ -237,6 +243,13 @@ function methods.contains(column, pattern, given)
     local name = "text.contains"
     local plain = is_plain(name, given)
     string_given(name, 1, "pattern", pattern)
+    local all = plain and pattern ~= "" and text.packed(column)
+    if all then
+        return by_level(column, all.n, function(out)
+            packed.mark(all, pattern, out)
+            out[all.n] = 0
+        end, "bool")
+    end
     local find = string.find
     return guarded(name, looked_up, column, function(s) return find(s, pattern, 1, plain) ~= nil end, false, "bool")
 end
