@@ -58,7 +58,7 @@ if(EXISTS "${GEN}/kernels.lua")
                 "${NEAP_LUAJIT_BINARY}"
         COMMENT "Generating kernel loops from op rows" VERBATIM)
     file(GLOB NATIVE_SOURCES CONFIGURE_DEPENDS lazy/loop/*.[ch] lazy/native/*.[ch] lazy/native/plugin/*.[ch])
-    file(GLOB ROW_HEADERS CONFIGURE_DEPENDS lazy/vm/simd/*.h lazy/dtype/*.h)
+    file(GLOB ROW_HEADERS CONFIGURE_DEPENDS lazy/vm/simd/*.h lazy/dtype/*.h engine/libs/simd/fma.h)
     list(APPEND NATIVE_SOURCES ${ROW_HEADERS} "${GENERATED}/native_gen.h" "${GENERATED}/gpu_gen.h"
          "${PROJECT_SOURCE_DIR}/cmake/native.cmake")
     add_custom_command(

@@ -7,6 +7,9 @@
 #   lazy/native/plugin/gpu_call_rows.c ──the same──▶ native/rows_gpu_calls_DTYPE.bc
 #   these and plugin/*.c ─────▶ neap_native.so
 #
+# Bitcode is the same in all build folders of a tree, sanitized ones too, and takes 1.2 s a file: tools/once makes it
+# once.
+#
 # Code for GPUs takes an LLVM with the target NVPTX, and is left out without; nothing of CUDA is needed.
 set(NEAP_LLVM_VERSION 19)
 option(NEAP_NATIVE "Machine code for kernels, if clang ${NEAP_LLVM_VERSION} and LLVM are found" ON)
@@ -18,9 +21,11 @@ function(neap_add_native)
         message(STATUS "Native code: no clang-${NEAP_LLVM_VERSION} with llvm-${NEAP_LLVM_VERSION}-dev was found")
         return()
     endif()
+    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/native") # Ninja would make it, make does not
     execute_process(COMMAND ${NEAP_LLVM_CONFIG} --includedir OUTPUT_VARIABLE include OUTPUT_STRIP_TRAILING_WHITESPACE)
     execute_process(COMMAND ${NEAP_LLVM_CONFIG} --libdir OUTPUT_VARIABLE folder OUTPUT_STRIP_TRAILING_WHITESPACE)
     execute_process(COMMAND ${NEAP_LLVM_CONFIG} --targets-built OUTPUT_VARIABLE targets)
+    execute_process(COMMAND ${NEAP_CLANG} --version OUTPUT_FILE "${PROJECT_BINARY_DIR}/native/clang")
     set(gpu "")
     set(gpu_calls "")
     set(nvptx "")
@@ -43,7 +48,6 @@ function(neap_add_native)
     set(lanes_avx512 16)
     file(READ "${PROJECT_SOURCE_DIR}/lazy/dtype/dtype.h" rows)
     string(REGEX MATCHALL "\n    X\\([A-Z0-9]+" rows "${rows}")
-    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/native") # Ninja would make it, make does not
     set(bitcode "")
     set(table "")
     set(assembly "")
@@ -75,12 +79,14 @@ function(neap_add_native)
             set(output "${PROJECT_BINARY_DIR}/native/${name}.bc")
             add_custom_command(
                 OUTPUT "${output}"
-                COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${NEAP_CLANG} -O3 ${flags} -std=c11
+                COMMAND "${PROJECT_SOURCE_DIR}/tools/once" "${NEAP_DEPS_DIR}/bitcode" "${PROJECT_BINARY_DIR}"
+                        "${output}" ${source} ${depends} ${ROW_HEADERS} "${PROJECT_BINARY_DIR}/native/clang" --
+                        ${CMAKE_C_COMPILER_LAUNCHER} ${NEAP_CLANG} -O3 ${flags} -std=c11
                         -DLANES=${lanes_${isa}} -DNATIVE_${dtype} -ffp-contract=off
                         -fno-math-errno -fno-trapping-math -w
                         "-I${PROJECT_SOURCE_DIR}" "-I${GENERATED}"
                         -c -emit-llvm ${source} -o "${output}"
-                DEPENDS ${source} ${depends} ${ROW_HEADERS}
+                DEPENDS ${source} ${depends} ${ROW_HEADERS} "${PROJECT_SOURCE_DIR}/tools/once"
                 WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" # bitcode has the name of its source as it is said here
                 COMMENT "Compiling rows to bitcode: ${isa}, ${dtype}" VERBATIM)
             list(APPEND bitcode "${output}")
