@@ -63,6 +63,9 @@ endif()
 function(neap_add_simd variable)
     file(GLOB sources CONFIGURE_DEPENDS
         "${PROJECT_SOURCE_DIR}/engine/libs/simd/*.c" "${PROJECT_SOURCE_DIR}/lazy/vm/simd/*.c")
+    list(FIND sources "${PROJECT_SOURCE_DIR}/lazy/vm/simd/kernels.c" longest)
+    list(REMOVE_AT sources ${longest})
+    list(PREPEND sources "${PROJECT_SOURCE_DIR}/lazy/vm/simd/kernels.c") # it takes as long as the others together
     set(objects "")
     if(sources)
         foreach(variant ${SIMD_VARIANTS})
