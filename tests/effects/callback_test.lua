@@ -204,7 +204,7 @@ end)
 check.test("unordered: as soon as the arguments are there", function()
     check.equal(output [[
         local f = np.callback(print, {ordered = false})
-        f("slow", np.debug.sleep(np.ones(1), 300))
+        f("slow", np.debug.sleep(np.ones(1), 2000))
         f("fast")
         np.effects_barrier()
         print "end"
@@ -350,7 +350,7 @@ check.test("a kind and an order of its own", function()
     check.equal(output [[
         np.effects.order("callback", "own")
         local print_later = np.callback(print)
-        print(np.debug.sleep(np.ones(1), 300))
+        print(np.debug.sleep(np.ones(1), 2000))
         print_later("own order")
         np.callback(print, {kind = "print"})("with prints")
         np.effects_barrier()

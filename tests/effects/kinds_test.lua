@@ -39,7 +39,7 @@ end)
 check.test("in the order of the program, unless it has an order of its own", function()
     local text = [[
         local kind = np.effects.kind("db", { order = HOW })
-        local slow = np.debug.sleep(np.ones(1), 300)
+        local slow = np.debug.sleep(np.ones(1), 2000)
         local store = np.callback(function(x) print("store", x) end, { kind = kind })
         print("slow", slow)
         store(1)
@@ -52,7 +52,7 @@ end)
 check.test("effects of one kind stay in order over prints, callbacks and logs", function()
     check.equal(output [[
         local kind = np.effects.kind("db", { order = "own" })
-        local slow, lines = np.debug.sleep(np.ones(1), 300), {}
+        local slow, lines = np.debug.sleep(np.ones(1), 2000), {}
         local log = np.effects.logger(lines, { kind = kind })
         np.debug.print({ ordered = true, kind = kind }, "first {}", slow)
         np.callback(function() io.write("second\n") end, { kind = kind })()
@@ -65,7 +65,7 @@ end)
 check.test("a loop with callbacks stands in the orders of all kinds of its effects", function()
     check.equal(output [[
         local kind = np.effects.kind("db", { order = "own" })
-        local slow = np.debug.sleep(np.ones(1), 300)
+        local slow = np.debug.sleep(np.ones(1), 2000)
         np.callback(function(x) io.write("before ", tostring(x), "\n") end, { kind = kind })(slow)
         local store = np.callback(function(x) io.write("store ", tostring(x), "\n") end, { kind = kind })
         np.fori_loop(0, 2, function(i, c) store(i) return c end, np.ones(1))
