@@ -3,6 +3,7 @@
  * arena.
  */
 #include "lazy/program/program.h"
+#include "lazy/derive/build.h"
 #include "lazy/derive/derive.h"
 #include "lazy/dtype/scalar.h"
 
@@ -25,21 +26,22 @@ int derive_program_on(neap_ctx *ctx, neap_program *program, neap_node *const *in
 
 typedef struct taped { /* a program on a tape */
     int level, naliases;
-    neap_node **inputs, **aliases, **values, **outputs; /* values: by alias */
-    int *places;                                        /* of the aliases among the inputs */
+    neap_node **inputs, **aliases, **values, **outputs, **seeds; /* values: by alias */
+    int *places;                                                 /* of the aliases among the inputs */
 } taped;
 
 /* Inputs with active[k], if they are floats, get aliases. */
 static int open_tape(neap_ctx *ctx, neap_program *program, neap_node *const *in, const bool *active, taped *t) {
     size_t n = (size_t)program->inputs.n;
     *t = (taped){.level = -1};
-    t->inputs = calloc(3 * n + (size_t)program->outputs.n + 1, sizeof *t->inputs);
+    t->inputs = calloc(3 * n + 2 * (size_t)program->outputs.n + 1, sizeof *t->inputs);
     t->places = calloc(n + 1, sizeof *t->places);
     if (!t->inputs || !t->places)
         return neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     t->aliases = t->inputs + n;
     t->values = t->aliases + n;
     t->outputs = t->values + n;
+    t->seeds = t->outputs + program->outputs.n;
     int status = graph_tape_begin(ctx, &t->level);
     for (size_t k = 0; k < n && status == 0; k++) {
         t->inputs[k] = in[k];
@@ -61,13 +63,26 @@ static int close_tape(neap_ctx *ctx, taped *t, int status) {
     return status ? status : left;
 }
 
+/* The seeds where the outputs are, which a program may have put on several devices: who differentiates a call of it
+ * sees one node, on one device. */
+static int place_seeds(neap_ctx *ctx, int n, const taped *t, neap_node *const *seeds) {
+    int status = 0;
+    for (int k = 0; k < n && status == 0; k++) {
+        t->seeds[k] = seeds[k];
+        if (seeds[k] && seeds[k]->device >= 0 && t->outputs[k]->device >= 0)
+            status = (t->seeds[k] = graph_build_place(ctx, seeds[k], t->outputs[k]->device)) ? 0 : neap_error_code();
+    }
+    return status;
+}
+
 int derive_program_gradient(neap_ctx *ctx, neap_program *program, neap_node *const *in, const bool *active,
                             neap_node *const *seeds, neap_node **back) {
     taped t;
-    int status = open_tape(ctx, program, in, active, &t);
+    int n = (int)program->outputs.n, status = open_tape(ctx, program, in, active, &t);
     if (status == 0)
-        status = derive_tape_gradient(ctx, t.level, (int)program->outputs.n, t.outputs, seeds, t.naliases, t.aliases,
-                                      t.values);
+        status = place_seeds(ctx, n, &t, seeds);
+    if (status == 0)
+        status = derive_tape_gradient(ctx, t.level, n, t.outputs, t.seeds, t.naliases, t.aliases, t.values);
     for (int64_t k = 0; k < program->inputs.n; k++)
         back[k] = NULL;
     for (int k = 0, made = status == 0 ? t.naliases : 0; k < made; k++)

@@ -81,6 +81,10 @@ void plan_draft_free(lazy_draft *draft); /* not the call. NULL is harmless */
 /* Makes a draft that reduces few elements, which lie far apart, one that maps. */
 int plan_unroll(lazy_draft *draft);
 
+/* early.c --------------------------------------------------------------------------------------------------------- */
+/* Puts calls that let their operands go by copying them right behind what makes these. */
+int plan_put_early(const neap_ctx *ctx, lazy_drafts *drafts);
+
 /* updates.c ------------------------------------------------------------------------------------------------------- */
 /* Takes away copies of versions that nobody reads after their next update: over[node] of such a version is that update,
  * of others the node itself. Takes them off `made`. */

@@ -700,6 +700,8 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
         status = plan_unroll(p.drafts.at[k]);
     if (status == 0 && !apart)
         status = plan_share_updates(ctx, made, &p.drafts, p.over);
+    if (status == 0)
+        status = plan_put_early(ctx, &p.drafts);
     for (int64_t k = 0; k < p.drafts.n && status == 0; k++)
         status = p.drafts.at[k]->call ? add_call(&p, p.drafts.at[k]) : add_kernel(&p, p.drafts.at[k]);
     take_over(&p, plan);

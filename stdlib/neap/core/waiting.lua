@@ -44,8 +44,9 @@ core.attrs = attrs -- callers of record1, record2 and recordn fill it from 0
 -- outermost first; traces: how many of them are traces; brackets: for each call of staging.inside that is open the name
 -- of the function that traces, as "jit", or false where none does; swaps: of the traces, { suspend, resume }: they put
 -- variables back to what they are outside of the trace, and undo that; axes: named axes that are open, bodies: the
--- coroutines in which the functions run that they are open for (tracing/axes.lua).
-local frame = { depth = 0, levels = {}, traces = 0, brackets = {}, swaps = {}, bodies = {} }
+-- coroutines in which the functions run that they are open for (tracing/axes.lua); in_bodies: how many of the traces
+-- are of bodies (staging.closed_body).
+local frame = { depth = 0, levels = {}, traces = 0, brackets = {}, swaps = {}, bodies = {}, in_bodies = 0 }
 
 --- The frame of the code that runs now.
 function core.frame()
@@ -114,7 +115,7 @@ local function call_callee(callee, arrays)
     ffi.copy(kept.attrs, attrs, ffi.sizeof(kept.attrs))
     for k = #outer.swaps, 1, -1 do outer.swaps[k].suspend() end
     frame = { depth = outer.depth + 1, coroutine = coroutine.running() or "main", levels = {}, traces = 0,
-              brackets = {}, swaps = {}, bodies = {} }
+              brackets = {}, swaps = {}, bodies = {}, in_bodies = 0 }
     local sized = sizes.open(false)
     local ok, problem = pcall(callee, arrays)
     sizes.open(sized)

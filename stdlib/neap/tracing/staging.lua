@@ -399,6 +399,21 @@ local function closed(name, user_function, given, finish, stages)
     return entry, lifted_of(name, entry)
 end
 
+--- The same of what becomes a body: of a loop, a branch, a function whose ops stay together.
+local function closed_body(name, user_function, given, finish, stages)
+    local frame = core.frame()
+    frame.in_bodies = frame.in_bodies + 1
+    local results = pack(pcall(closed, name, user_function, given, finish, stages))
+    frame.in_bodies = frame.in_bodies - 1
+    if not results[1] then error(results[2], 0) end
+    return results[2], results[3]
+end
+
+--- Whether what is recorded now belongs to a body.
+function staging.in_body()
+    return core.frame().in_bodies > 0
+end
+
 -- What Lua itself says of a value that is no number.
 local LUA_WANTS_NUMBERS = { "'for' %a+ must be a number", "number expected, got cdata", "string expected, got cdata" }
 
@@ -529,7 +544,7 @@ staging.pack, staging.inside, staging.one_id, staging.id_box, staging.ids_of = p
 staging.check_function, staging.positions_of = check_function, positions_of
 staging.trace, staging.run = trace, run
 staging.placeholder, staging.open_trace, staging.end_trace = placeholder, open_trace, end_trace
-staging.closed, staging.described = closed, described
+staging.closed, staging.closed_body, staging.described = closed, closed_body, described
 staging.Spec, staging.SLOT, staging.fill_results = Spec, SLOT, fill_results
 staging.with_specs, staging.is_input = with_specs, is_input
 staging.spec_of, staging.part_spec, staging.derivative_spec = spec_of, part_spec, derivative_spec
@@ -538,7 +553,8 @@ staging.own_sharding = own_sharding
 
 -- They run the user's functions, or loop over what those returned.
 for _, f in ipairs { inside, spec_of_table, spec_at, with_specs, spec_of, part_spec, own_sharding, derivative_spec,
-                     fitted, is_elsewhere, trace, closed, described, stand_in, run, split_results, fill_results } do
+                     fitted, is_elsewhere, trace, closed, closed_body, described, stand_in, run, split_results,
+                     fill_results } do
     jit.off(f)
 end
 

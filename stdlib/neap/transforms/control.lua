@@ -12,7 +12,7 @@ local staging = require "neap.tracing.staging"
 local np, C, ctx = core.np, core.C, core.ctx
 local is_array, raise, bad_argument, describe = core.is_array, core.raise, core.bad_argument, core.describe
 local array_info, dtypes = core.info, core.dtypes
-local pack, closed = staging.pack, staging.closed
+local pack, closed_body = staging.pack, staging.closed_body
 local check_function, fill_results = staging.check_function, staging.fill_results
 local type = type
 
@@ -193,7 +193,7 @@ local function trace_branches(name, branches, given)
     local entries, own, seen, forms = {}, {}, {}, {}
     local wanted = {}
     local function trace(k)
-        entries[k], own[k] = closed(name, branches[k], given, function(results)
+        entries[k], own[k] = closed_body(name, branches[k], given, function(results)
             seen[k], forms[k] = result_leaves(name, results), results
             if k > 1 then compare_forms(name, forms[1], results, k) end
             return strong_results(name, results, wanted)
@@ -393,7 +393,7 @@ local function trace_body(name, body, carry, before, after, finish)
         for k = 1, #before do given[k] = before[k] end
         given[#before + 1] = carry_specs(name, carry)
         for k = 1, after.n do given[#before + 1 + k] = after[k] end
-        return closed(name, body, given, function(results)
+        return closed_body(name, body, given, function(results)
             local value, rest = finish(results)
             value, again = next_carry(name, carry, value)
             return { n = 2, value, rest }
@@ -439,7 +439,7 @@ end
 local function while_loop(name, condition, body, carry)
     local step, step_own = trace_body(name, body, carry, {}, { n = 0 }, one_value(name, "the body"))
     local wider = false
-    local test, test_own = closed(name, condition, { n = 1, carry_specs(name, carry) }, function(results)
+    local test, test_own = closed_body(name, condition, { n = 1, carry_specs(name, carry) }, function(results)
         results = check_condition(name, results)
         local sharding = array_info(results[1]).sharding
         for _, leaf in ipairs(carry.leaves) do wider = widen(name, leaf, sharding) or wider end

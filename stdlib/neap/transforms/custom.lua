@@ -71,7 +71,7 @@ end
 
 -- ---- np.checkpoint --------------------------------------------------------------------------------------------------
 
---- np.checkpoint(f, {save=…, most=…, policy=…}) -> function: a function that returns what f does. When it is
+--- np.checkpoint(f, {save=…, offload=…, most=…, policy=…}) -> function: a function that returns what f does. When it is
 -- differentiated in reverse mode nothing that f computes inside is kept for the backward pass, which computes it again
 -- from the arguments: less memory for more work. f is traced where a gradient or a trace is open, so it may not look at
 -- values there; and it may not have ordered effects where it is differentiated, since they would happen twice.
@@ -79,15 +79,25 @@ end
 -- With options values are kept: those that f names with np.checkpoint_name, or products. Then there is no forward
 -- mode, but forward mode over reverse mode. f is traced once for each value that is kept. As jax.checkpoint(f,
 -- policy=…) with the policies of jax.checkpoint_policies.
+--
+-- A value that is offloaded is kept in the memory of the host, where f runs on a device with a memory of its own: it is
+-- copied there as soon as it is made, and back for the backward pass. On the CPU, on a mesh, and in bodies of loops and
+-- branches it is kept where it is.
 --- save: a name, or a table of names, of values that are kept; without it all that have names, but none with a policy
---- most: bytes that kept values may take together, in a call: those are kept that save the most operations
+-- or the option offload
+--- offload: a name, or a table of names, of values that are kept in the memory of the host; f must give these names
+--- most: bytes that kept values may take together, in a call: those are kept that save the most operations. Values that
+-- are offloaded do not count
 --- policy: "dots_saveable": products (np.matmul, np.einsum and their kin) are kept; "dots_with_no_batch_dims_saveable":
--- products that are of two matrices alone; "everything_saveable": all that reverse mode reads, as without
--- np.checkpoint; "nothing_saveable": nothing, as without options
+-- products that are of two matrices alone; "offload_dot_with_no_batch_dims": these are offloaded;
+-- "everything_saveable": all that reverse mode reads, as without np.checkpoint; "nothing_saveable": nothing, as without
+-- options
 --- > np.grad(np.checkpoint(function(x) return (x * x):sum() end))(np.array{1, 2})
 -- [2. 4.]
 --- > f = function(x) return (np.checkpoint_name(x * x, "square") * x):sum() end
 --- > np.grad(np.checkpoint(f, {save="square"}))(np.array{1, 2})
+-- [ 3. 12.]
+--- > np.grad(np.checkpoint(f, {offload="square"}))(np.array{1, 2})
 -- [ 3. 12.]
 --- > g = np.checkpoint(function(x) return np.sin(x:matmul(x)):sum() end, {policy="dots_saveable"})
 --- > np.grad(g)(np.eye(2))
@@ -100,7 +110,7 @@ function np.checkpoint(f, given)
     if policy == "everything" then return user_function end
     local function plain(...)
         local operands, with_arrays = split("checkpoint", pack(...))
-        local entry, lifted = closed("checkpoint", function(list)
+        local entry, lifted = staging.closed_body("checkpoint", function(list)
             local arguments = with_arrays(list)
             return user_function(unpack(arguments, 1, arguments.n))
         end, pack(operands), nil, true)

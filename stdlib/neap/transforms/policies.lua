@@ -10,6 +10,11 @@
 -- Each is a closed program of f, in which np.checkpoint_name gives kept values in place of its arguments, and products
 -- of matrices (arrays/product.lua) those in place of theirs; ops that nothing reads then are no part of the program.
 -- The rule is one of np.custom_vjp; arrays around f are operands there, as the arguments are.
+--
+-- A value that is *offloaded* is kept in the memory of the host: the rule copies it there behind main, and back for the
+-- backward pass. The copy out runs right behind what makes the value (lazy/plan/early.c), so from there on the device
+-- has its memory back. Where that gains nothing the value is kept as others are: on the devices of the CPU, whose
+-- memory is the host's; on a mesh; and in the body of a loop or branch, which a copy would make the host run.
 local ffi = require "ffi"
 local axes = require "neap.tracing.axes"
 local core = require "neap.core"
@@ -20,15 +25,20 @@ local trees = require "neap.core.trees"
 
 local np, C = core.np, core.C
 local is_array, raise, bad_argument = core.is_array, core.raise, core.bad_argument
-local pack, closed, run = staging.pack, staging.closed, staging.run
+local pack, closed_body, run = staging.pack, staging.closed_body, staging.run
 
 local NAME = "checkpoint"
 local MOST_CHOICES = 4096 -- sets of values that are looked at
 
--- Which products a policy keeps: a function of whether a product has batch axes. false: the policy is none of values.
+-- How a value is kept.
+local HERE, OFFLOADED = "here", "offloaded"
+
+-- How a policy keeps products: a function of whether a product has batch axes; nil: it does not. false: the policy is
+-- none of values.
 local PRODUCTS = {
-    dots_saveable = function() return true end,
-    dots_with_no_batch_dims_saveable = function(batched) return not batched end,
+    dots_saveable = function() return HERE end,
+    dots_with_no_batch_dims_saveable = function(batched) return not batched and HERE or nil end,
+    offload_dot_with_no_batch_dims = function(batched) return not batched and OFFLOADED or nil end,
     everything_saveable = false,
     nothing_saveable = false,
 }
@@ -51,67 +61,85 @@ function np.checkpoint_name(x, name)
     return naming and naming(x, name) or x
 end
 
---- Raises unless the names of the option `save` are texts; returns them as a set, nil without the option.
-local function names_of(save)
-    if save == nil then return nil end
-    if type(save) == "string" then save = { save } end
-    if type(save) ~= "table" then
-        bad_argument(NAME, nil, "save", "a name of np.checkpoint_name, or a table of names", save)
+--- Raises unless the names of an option are texts; returns them as a set, nil without the option.
+local function names_of(option, names)
+    if names == nil then return nil end
+    if type(names) == "string" then names = { names } end
+    if type(names) ~= "table" then
+        bad_argument(NAME, nil, option, "a name of np.checkpoint_name, or a table of names", names)
     end
     local wanted = {}
-    for k, name in ipairs(core.list(NAME, "option 'save'", save)) do
-        if type(name) ~= "string" then raise(NAME, "option 'save': name %d must be a text", k) end
+    for k, name in ipairs(core.list(NAME, ("option '%s'"):format(option), names)) do
+        if type(name) ~= "string" then raise(NAME, "option '%s': name %d must be a text", option, k) end
         wanted[name] = true
     end
     return wanted
 end
 
+--- The names of the options `save` and `offload`, as sets.
+local function names_of_both(o)
+    local saved, offloaded = names_of("save", o.save), names_of("offload", o.offload)
+    for name in pairs(saved and offloaded or {}) do
+        if saved[name] then raise(NAME, "options 'save' and 'offload' both have %q: leave out one of them", name) end
+    end
+    return saved, offloaded
+end
+
 --- What the options of np.checkpoint say: "everything": f keeps what it would without it; nil: it keeps nothing; or
--- { wants(name), products(batched) or nil, most = bytes or nil }.
+-- { wants(name), products(batched) or nil, most = bytes or nil, offloaded = a set of names or nil }. wants and products
+-- say how a value is kept, HERE or OFFLOADED; nil or false: it is not.
 function policies.of(given)
-    local o = core.options(NAME, given, { save = true, most = true, policy = true })
-    local policy, names, most = o.policy, names_of(o.save), o.most
+    local o = core.options(NAME, given, { save = true, offload = true, most = true, policy = true })
+    local policy, most, names, offloaded = o.policy, o.most, names_of_both(o)
     if policy ~= nil and PRODUCTS[policy] == nil then
-        bad_argument(NAME, nil, "policy", '"dots_saveable", "dots_with_no_batch_dims_saveable", "everything_saveable" '
-                     .. 'or "nothing_saveable"', policy)
+        bad_argument(NAME, nil, "policy", '"dots_saveable", "dots_with_no_batch_dims_saveable", '
+                     .. '"offload_dot_with_no_batch_dims", "everything_saveable" or "nothing_saveable"', policy)
     end
     if most ~= nil and (type(most) ~= "number" or most ~= most or most < 0) then
         bad_argument(NAME, nil, "most", "a number of bytes from 0 up", most)
     end
     local products = policy ~= nil and PRODUCTS[policy]
     if policy ~= nil and not products then
-        if names or most then
-            raise(NAME, "option 'policy': %q says all that is kept; leave out the options 'save' and 'most'", policy)
+        if names or offloaded or most then
+            raise(NAME, "option 'policy': %q says all that is kept; leave out the options 'save', 'offload' and 'most'",
+                  policy)
         end
         return policy == "everything_saveable" and "everything" or nil
     end
-    if not products and not names and not most then return nil end
+    if not products and not names and not offloaded and not most then return nil end
+    local others = not names and not offloaded and not products and HERE -- of all that have names
     local function wants(name)
-        if names then return names[name] end
-        return not products
+        if offloaded and offloaded[name] then return OFFLOADED end
+        return names and names[name] and HERE or others
     end
-    return { wants = wants, products = products or nil, most = most }
+    return { wants = wants, products = products or nil, most = most, offloaded = offloaded }
 end
 
 -- ---- Programs of the function ---------------------------------------------------------------------------------------
 
 --- Traces f as a closed program of its operands, then of what was kept. at: by the count of wanted values the place of
 -- a value among those that are kept; nil: all are. specs: of what stands for the first of these. finish gets the
--- values of these places, as f made them, and f's packed results, and returns the packed results of the program.
+-- values of these places, as f made them, and f's packed results, and returns the packed results of the program. Notes
+-- in the call how the values of these places are kept, and which names f gives.
 local function trace_piece(call, at, specs, finish)
-    local entry, lifted = closed(NAME, function(list, kept)
+    local entry, lifted = closed_body(NAME, function(list, kept)
         local policy, frame, named, product = call.policy, core.frame(), naming, core.keep_product
         local depth, axes_open, count, values = #frame.levels, #axes.open(), 0, {}
-        local function keep(x, wanted)
-            local inside = core.frame() ~= frame or #frame.levels ~= depth or #axes.open() ~= axes_open
-            if inside or not wanted then return x end
+        local function is_inside()
+            return core.frame() ~= frame or #frame.levels ~= depth or #axes.open() ~= axes_open
+        end
+        local function keep(x, how)
+            if not how or is_inside() then return x end
             count = count + 1
             local place = not at and count or at[count]
             if not place then return x end
-            values[place] = x
+            values[place], call.how[place] = x, how
             return kept[place] or x
         end
-        function naming(x, name) return keep(x, policy.wants(name)) end
+        function naming(x, name)
+            if not is_inside() then call.names[name] = true end
+            return keep(x, policy.wants(name))
+        end
         core.keep_product = policy.products and function(x, batched) return keep(x, policy.products(batched)) end
         local arguments = call.with_arrays(list)
         local results = pack(pcall(call.f, unpack(arguments, 1, arguments.n)))
@@ -141,14 +169,14 @@ local function flops_of(piece)
     return cost_box.flops
 end
 
---- Which values to keep of a list of { bytes, flops }: the most operations in at most so many bytes. Goes on with sets
--- of which no other has more operations in fewer bytes.
+--- Which values to keep of a list of { bytes, flops }: the most operations in at most so many bytes; and those without
+-- bytes. Goes on with sets of which no other has more operations in fewer bytes.
 local function choose(values, most)
     local sets = { { bytes = 0, flops = 0 } }
     for k, value in ipairs(values) do
         local all = core.copy_list(sets)
         for _, set in ipairs(sets) do
-            if set.bytes + value.bytes <= most then
+            if value.bytes and set.bytes + value.bytes <= most then
                 all[#all + 1] = { bytes = set.bytes + value.bytes, flops = set.flops + value.flops, last = k,
                                   rest = set }
             end
@@ -165,7 +193,7 @@ local function choose(values, most)
     local at, set, chosen, place = {}, sets[#sets], {}, 0
     while set.last do chosen[set.last], set = true, set.rest end
     for k = 1, #values do
-        if chosen[k] then place, at[k] = place + 1, place + 1 end
+        if chosen[k] or not values[k].bytes then place, at[k] = place + 1, place + 1 end
     end
     return at
 end
@@ -187,15 +215,67 @@ local function trace_main(call, at)
     return main, specs
 end
 
---- The places of values that take at most so many bytes together, as `at` of trace_piece.
+--- The places of values that take at most so many bytes together, and of all that are offloaded: as `at` of
+-- trace_piece.
 local function places_within(call, specs)
     local values = {}
     for k, spec in ipairs(specs) do
         local bytes = core.dtypes[spec.dtype].bytes
         for _, n in ipairs(spec.shape) do bytes = bytes * n end
-        values[k] = { bytes = bytes, flops = flops_of(trace_value(call, nil, specs, k)) }
+        values[k] = call.how[k] == OFFLOADED and {}
+            or { bytes = bytes, flops = flops_of(trace_value(call, nil, specs, k)) }
     end
     return choose(values, call.policy.most)
+end
+
+--- Raises unless f gives the names that the option `offload` has.
+local function check_names(call)
+    local known = {}
+    for name in pairs(call.names) do known[#known + 1] = ("%q"):format(name) end
+    table.sort(known)
+    for name in pairs(call.policy.offloaded or {}) do
+        if not call.names[name] then
+            raise(NAME, "option 'offload': the function has no value of the name %q (names: %s; those in its loops and "
+                  .. "branches do not count)", name, #known > 0 and table.concat(known, ", ") or "none")
+        end
+    end
+end
+
+-- ---- Memory of the host ---------------------------------------------------------------------------------------------
+
+--- Where values that are offloaded come from, by place: a device's number, or -1 for one that is committed to none;
+-- false: it stays where it is.
+local function sources_of(call, specs)
+    local sources, home = {}, np.local_devices()[1].number
+    for k, spec in ipairs(specs) do
+        local moves = call.how[k] == OFFLOADED and not spec.sharding and not staging.in_body()
+        sources[k] = moves and C.neap_device_memory_space(spec.device or home) ~= 0 and (spec.device or -1)
+    end
+    return sources
+end
+
+--- x on a device, by the device's number.
+local function moved_to(number, x)
+    core.attrs[0] = number
+    return core.record1(core.ids.device_put, x, 1)
+end
+
+local HOST = 0 -- the first device of the CPU
+
+--- What is kept, without what is offloaded; and that, in the memory of the host: lists with false in other places.
+local function offload(kept, sources)
+    local here, away = {}, {}
+    for k, source in ipairs(sources) do
+        here[k], away[k] = not source and kept[k], source and moved_to(HOST, kept[k])
+    end
+    return here, away
+end
+
+--- All that is kept again.
+local function bring_back(here, away, sources)
+    local kept = {}
+    for k, source in ipairs(sources) do kept[k] = source and moved_to(source, away[k]) or here[k] end
+    return kept
 end
 
 -- ---- The rule -------------------------------------------------------------------------------------------------------
@@ -267,8 +347,8 @@ local function pull_back(piece, n, list, kept, cotangents, sums)
     end
 end
 
---- The call as one of np.custom_vjp on all operands.
-local function with_rule(main, pieces, rest, n, operands)
+--- The call as one of np.custom_vjp on all operands. sources: of sources_of.
+local function with_rule(main, pieces, rest, n, operands, sources)
     local function forward(list) return pack(run_apart(main, n, list)) end
     local f = np.custom_vjp(function(list)
         local results = forward(list)
@@ -276,10 +356,12 @@ local function with_rule(main, pieces, rest, n, operands)
     end)
     f:defvjp(function(list)
         local results = forward(list)
-        results[results.n + 1] = { list = list, kept = results[1] }
+        local here, away = offload(results[1], sources)
+        results[results.n + 1] = { list = list, here = here, away = away }
         return unpack(results, 2, results.n + 1)
     end, function(residuals, ...)
-        local list, kept, sums = residuals.list, residuals.kept, { list = {}, kept = {} }
+        local list, sums = residuals.list, { list = {}, kept = {} }
+        local kept = bring_back(residuals.here, residuals.away, sources)
         pull_back(rest, n, list, kept, floats_of(pack(...)), sums)
         for k = #pieces, 1, -1 do
             if sums.kept[k] then pull_back(pieces[k], n, list, kept, { sums.kept[k] }, sums) end
@@ -293,8 +375,9 @@ end
 --- What np.checkpoint(f, options)(…) does where a gradient or a trace is open; `plain` without anything to keep.
 function policies.call(policy, f, plain, ...)
     local operands, with_arrays = custom.split(NAME, pack(...))
-    local call = { policy = policy, f = f, operands = operands, with_arrays = with_arrays }
+    local call = { policy = policy, f = f, operands = operands, with_arrays = with_arrays, how = {}, names = {} }
     local main, specs = trace_main(call)
+    check_names(call)
     local at
     if policy.most then
         at = places_within(call, specs)
@@ -308,11 +391,11 @@ function policies.call(policy, f, plain, ...)
     all[#all + 1] = rest
     local n, joined = #operands, core.copy_list(operands)
     join_operands(all, joined)
-    return with_rule(main, pieces, rest, n, joined)
+    return with_rule(main, pieces, rest, n, joined, sources_of(call, specs))
 end
 
-for _, g in ipairs { trace_piece, trace_main, places_within, run_piece, run_apart, pull_back, with_rule, floats_of,
-                     policies.call, np.checkpoint_name } do
+for _, g in ipairs { trace_piece, trace_main, places_within, offload, bring_back, run_piece, run_apart, pull_back,
+                     with_rule, floats_of, policies.call, np.checkpoint_name } do
     jit.off(g)
 end
 
