@@ -60,7 +60,8 @@ local function is_measured(list, k)
     for place = k, math.max(1, k - NEAR), -1 do
         local token = list[place]
         if token.text == "#" then return true end
-        if token.kind ~= "name" and not token.text:find "^[%.:%[%]%(%)]$" then return false end
+        local inside = token.kind == "name" or is_literal(token) or token.text:find "^[%.:%[%]%(%)]$"
+        if not inside then return false end
     end
     return false
 end

@@ -104,15 +104,20 @@ NEAP_API int neap_program_port(neap_program *program, int outputs, int k, neap_i
 NEAP_API int neap_program_text(neap_program *program, int lines, char *text, size_t capacity, size_t *bytes);
 /* A program step by step (control/steps.c): a line for each input, op and effect in the order of the printed form, and
  * one for the outputs. Its fields stand between tabs: its printed form, without the programs that it runs; the script
- * line; how many values it has; how many arrays its programs read; what it is: "input", "op", "print", "return", or of
- * control flow "call", "branch", "while" or "scan". Behind these: why its programs may not run again (empty: they may),
- * length, reverse, operands, xs, and for each program which of those arrays are its inputs: "0,1;0,2". */
+ * line; how many values it has; how many arrays its programs read; its place for neap_program_cut, or -1; what it is:
+ * "input", "op", "print", "return", or of control flow "call", "branch", "while" or "scan". Behind these: why its
+ * programs may not run again (empty: they may), length, reverse, operands, xs, and for each program which of those
+ * arrays are its inputs: "0,1;0,2". */
 NEAP_API int neap_program_steps(neap_program *program, char *text, size_t capacity, size_t *bytes);
 /* Records the program's ops again on arrays, as neap_program_follow, and gives the arrays of all steps: the values of a
  * step, then the arrays for the step's programs. count: the number of all by neap_program_steps. silent: no effect
  * happens. */
 NEAP_API int neap_step_values(neap_ctx *ctx, neap_program *program, int silent, int n, const int32_t *inputs, int count,
                               int32_t *values);
+/* Records the program's ops again on arrays, with given[k] in place of what the op at places[k] gives, unless given[k]
+ * is 0. Gives these arrays, or what was recorded for them, then the outputs. Not with declared sizes. */
+NEAP_API int neap_program_cut(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int ncuts,
+                              const int32_t *places, const int32_t *given, int32_t *out);
 /* Program k of a step of control flow, both counted from 0. */
 NEAP_API int neap_step_program(neap_program *program, int step, int k, neap_program **out); /* OWNED */
 /* A picture of its graph, in the language of Graphviz's dot, of bounded size. */

@@ -1,15 +1,19 @@
 /* control/steps.c: a program step by step: the lines of its printed form, the values of all of them on given arrays,
- * and the programs that its control flow runs. Whoever steps (stdlib/neap/inspect/steps.lua) runs those turn by turn.
+ * and the programs that its control flow runs. Whoever steps (stdlib/neap/inspect/steps.lua) runs those turn by turn;
+ * whoever keeps some values of a function (stdlib/neap/transforms/policies.lua) cuts its program there.
  *
  *      neap_program_steps      program ──▶ a text: a line for each step (lazy/programs.h)
  *      neap_step_values        program, arrays ──replay──▶ for each step its values, then what its programs read
  *      neap_step_program       program, step ──▶ a program that the step runs
+ *      neap_program_cut        program, arrays ──replay──▶ the values of some ops, others of which were given, and
+ *                              the outputs
  *
  * The lines change when a constructor that the program has captured is computed, as a replay may do. So whoever asks
  * for values and programs has asked for the lines just before.
  */
 #include <string.h>
 
+#include "lazy/arena.h"
 #include "lazy/control/control.h"
 
 /* ---- Control flow ------------------------------------------------------------------------------------------------ */
@@ -51,14 +55,37 @@ static void say_control(lazy_print *print, const neap_program *program, const la
 }
 
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
-static void say_step(lazy_print *print, const neap_program *program, const program_lines *lines, int64_t k) {
+/* Numbers the nodes of the program by their places; returns the mark of these. */
+static uint32_t number_nodes(const neap_program *program) {
+    uint32_t epoch = ++program->ctx->walk.epoch;
+    for (int64_t k = 0; k < program->nodes.n; k++) {
+        program->nodes.at[k]->mark = epoch;
+        program->nodes.at[k]->index = (uint32_t)k;
+    }
+    return epoch;
+}
+
+/* May something be given in place of what a replay records for the node? */
+static bool may_be_given(const neap_node *node) {
+    return node->flags & LAZY_ABSTRACT && !graph_is_placeholder(node) && !graph_is_effect(node) &&
+           !graph_has_programs(node);
+}
+
+/* The place of an op among the nodes of the program, numbered under a mark, where its value may be given; else -1. */
+static int place_of(const program_line *line, uint32_t epoch) {
+    bool cut = line->node && line->n == 1 && line->node->mark == epoch && may_be_given(line->node);
+    return cut ? (int)line->node->index : -1;
+}
+
+static void say_step(lazy_print *print, const neap_program *program, const program_lines *lines, int64_t k,
+                     uint32_t epoch) {
     const program_line *line = &lines->lines.at[k];
     const char *kind = k < program->inputs.n ? "input" : line->node ? "op" : line->effect ? "print" : "return";
     const char *site = line->node     ? graph_site_text(program->ctx, line->node->site)
                        : line->effect ? effect_site(program->ctx, line->effect)
                                       : NULL;
-    lazy_say(print, "%.*s\t%s\t%lld\t%d\t", (int)(line->to - line->from), lines->text.data + line->from,
-             site ? site : "", (long long)line->n, reads(program, line));
+    lazy_say(print, "%.*s\t%s\t%lld\t%d\t%d\t", (int)(line->to - line->from), lines->text.data + line->from,
+             site ? site : "", (long long)line->n, reads(program, line), place_of(line, epoch));
     if (is_control(line->node))
         say_control(print, program, control_of(line->node));
     else
@@ -70,8 +97,9 @@ int neap_program_steps(neap_program *program, char *text, size_t capacity, size_
     lazy_print print = {0};
     program_lines lines = {0};
     print.status = program_list_lines(program, &lines);
+    uint32_t epoch = number_nodes(program);
     for (int64_t k = 0; k < lines.lines.n && print.status == 0; k++)
-        say_step(&print, program, &lines, k);
+        say_step(&print, program, &lines, k, epoch);
     program_lines_free(&lines);
     return program_print_finish(&print, text, capacity, bytes);
 }
@@ -113,12 +141,8 @@ static int list_wanted(const neap_program *program, const program_lines *lines, 
 /* Where the wanted nodes stand in the program, -1 for what a replay does not record; behind these n positions once more
  * those that are recorded, so many of which there are. */
 static int64_t find_recorded(const neap_program *program, const lazy_nodes *wanted, int64_t *positions) {
-    uint32_t epoch = ++program->ctx->walk.epoch;
+    uint32_t epoch = number_nodes(program);
     int64_t n = 0;
-    for (int64_t k = 0; k < program->nodes.n; k++) {
-        program->nodes.at[k]->mark = epoch;
-        program->nodes.at[k]->index = (uint32_t)k;
-    }
     for (int64_t k = 0; k < wanted->n; k++)
         positions[k] = wanted->at[k]->mark == epoch ? (int64_t)wanted->at[k]->index : -1;
     for (int64_t k = 0; k < wanted->n; k++)
@@ -183,5 +207,54 @@ int neap_step_values(neap_ctx *ctx, neap_program *program, int silent, int n, co
     ctx->levels.without_effects = before;
     program_lines_free(&lines);
     lazy_vector_free(&wanted);
+    return status ? status : graph_safepoint(ctx);
+}
+
+/* ---- Cuts -------------------------------------------------------------------------------------------------------- */
+typedef struct cut {             /* one block */
+    neap_node **inputs, **given; /* given: by cut, then by place in the program. BORROWED */
+    neap_node **made;            /* the values of the cuts, then the outputs. OWNED */
+    int64_t *positions;
+} cut;
+
+static int find_cuts(neap_ctx *ctx, const neap_program *program, int ncuts, const int32_t *places, const int32_t *given,
+                     const cut *c) {
+    int status = graph_lookup_all(ctx, true, ncuts, given, c->given);
+    for (int k = 0; k < ncuts && status == 0; k++) {
+        if (places[k] < 0 || places[k] >= program->nodes.n || !may_be_given(program->nodes.at[places[k]]))
+            return neap_error(NEAP_E_ARGUMENT, "cut: place %d of the program is no op with a value", places[k]);
+        c->positions[k] = places[k];
+        c->given[ncuts + places[k]] = c->given[k];
+    }
+    return status;
+}
+
+static int replay_cut(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int ncuts,
+                      const int32_t *places, const int32_t *given, int32_t *out) {
+    cut c;
+    size_t outputs = (size_t)program->outputs.n, cuts = (size_t)ncuts;
+    if (!LAZY_ARENA(LAZY_PART(c.inputs, n + 1), LAZY_PART(c.given, cuts + (size_t)program->nodes.n),
+                    LAZY_PART(c.made, cuts + outputs), LAZY_PART(c.positions, cuts)))
+        return neap_error(NEAP_E_MEMORY, "out of memory for a part of a program");
+    int status = find_cuts(ctx, program, ncuts, places, given, &c);
+    if (status == 0)
+        status = program_inputs(ctx, program, n, inputs, false, program_check_type, c.inputs);
+    if (status == 0) {
+        program_watch watch = {.n = ncuts, .positions = c.positions, .made = c.made, .given = c.given + ncuts};
+        status = program_watched(ctx, program, c.inputs, &watch, c.made + ncuts);
+    }
+    if (status == 0)
+        status = graph_publish_all(ctx, (int)(cuts + outputs), c.made, out);
+    free(c.inputs);
+    return status;
+}
+
+/* Nobody can ask for it again: where the ops stand may depend on the sizes. */
+static const graph_note_kind cut_note = {.name = "policy of a np.checkpoint that is a function"};
+
+int neap_program_cut(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int ncuts,
+                     const int32_t *places, const int32_t *given, int32_t *out) {
+    int status = replay_cut(ctx, program, n, inputs, ncuts, places, given, out);
+    status = graph_noted(ctx, status, &(graph_note){.kind = &cut_note, .level = -1});
     return status ? status : graph_safepoint(ctx);
 }

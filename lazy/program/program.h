@@ -113,7 +113,8 @@ static inline bool program_inlines(const neap_node *node) {
 typedef struct program_watch { /* further results of a replay: what was recorded for these of the program's nodes */
     int64_t n;
     const int64_t *positions;
-    neap_node **made; /* OWNED; NULL for what was not recorded */
+    neap_node **made;        /* OWNED; NULL for what was not recorded */
+    neap_node *const *given; /* by node of the program: what stands for it, so that it is not recorded; NULL: nothing */
 } program_watch;
 /* The same on inputs that may lie elsewhere. watch: NULL, or what else is wanted. */
 int program_watched(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, const program_watch *watch,

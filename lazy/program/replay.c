@@ -267,6 +267,15 @@ static int replay_abstract(replay *r, int64_t position, const int32_t *link) {
     return r->inlines && program_inlines(node) ? replay_call(r, position, node, link) : replay_at(r, position, link);
 }
 
+/* The same, unless something is given for it. */
+static int replay_or_take(replay *r, int64_t position, const int32_t *link) {
+    neap_node *given = r->watch && r->watch->given ? r->watch->given[position] : NULL;
+    if (!given)
+        return replay_abstract(r, position, link);
+    r->now[position] = graph_retain(given);
+    return 0;
+}
+
 /* Data, or what an export puts in its place; it goes where the inputs went. OWNED. */
 static neap_node *replay_data(replay *r, neap_node *node) {
     bool moves = r->from >= 0 && node->device == r->from;
@@ -286,7 +295,7 @@ static int replay_nodes(replay *r) {
             r->now[k] = replay_data(r, node);
             status = r->now[k] ? 0 : neap_error_code();
         } else {
-            status = replay_abstract(r, k, link);
+            status = replay_or_take(r, k, link);
             link += node->nin;
         }
     }

@@ -69,7 +69,7 @@ own.np.plot.title = "x"
 local is_same = np.pi == 3, np.plot.title == "x"
 if a == 1 or a == 2 or (b == 2 or nil) then a = 6 end
 if not (a == 1) and not t == false then a = 7 end
-print(#x.shape == 1, x.shape[1] == 3, t == x.shape, x.size == 3)
+print(#x.shape == 1, #x[1].shape == 2, x.shape[1] == 3, t == x.shape, x.size == 3)
 x = x:at{0}:set(5)
 x = x:sort()
 local y = x

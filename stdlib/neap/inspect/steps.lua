@@ -8,6 +8,7 @@
 -- What is shown of bodies comes from further replays, in which no effect happens.
 local ffi = require "ffi"
 local core = require "neap.core"
+local listing = require "neap.tracing.lines"
 local picture = require "neap.files.picture"
 local programs = require "neap.programs.program"
 local staging = require "neap.tracing.staging"
@@ -23,39 +24,6 @@ local Steps = {}
 Steps.__index = Steps
 
 -- ---- The core's part ------------------------------------------------------------------------------------------------
-
-local FIELDS = { "text", "site", "values", "reads", "kind", "why", "length", "reverse", "operands", "xs", "inputs" }
-local NUMBERS = { values = true, reads = true, length = true, reverse = true, operands = true, xs = true }
-
---- The lists of numbers in a text such as "0,1;0,2".
-local function lists_of(text)
-    local lists = {}
-    for part in (text .. ";"):gmatch "([^;]*);" do
-        local list = {}
-        for number in part:gmatch "%d+" do list[#list + 1] = tonumber(number) end
-        lists[#lists + 1] = list
-    end
-    return lists
-end
-
---- What the core tells of a program's steps: a list, with the count of all values.
-local function lines_of(program)
-    local text = core.text(NAME, function(to, capacity, bytes)
-        return C.neap_program_steps(program, to, capacity, bytes)
-    end)
-    local lines, count = {}, 0
-    for row in text:gmatch "([^\n]*)\n" do
-        local line, at = {}, 0
-        for field in (row .. "\t"):gmatch "([^\t]*)\t" do
-            at = at + 1
-            line[FIELDS[at]] = NUMBERS[FIELDS[at]] and tonumber(field) or field
-        end
-        if line.inputs then line.inputs = lists_of(line.inputs) end
-        count = count + line.values + line.reads
-        lines[#lines + 1] = line
-    end
-    return lines, count
-end
 
 --- The arrays of all steps of a program on these inputs. silent: without its effects.
 local function replay(program, inputs, silent, count)
@@ -206,7 +174,7 @@ end
 --- The steps of a core's program on arrays, before anything is read. What a replay computes of constants that the
 -- program has captured changes its lines, so all that lines tell is asked for first.
 local function recorded(program, inputs, silent)
-    local lines, count = lines_of(program)
+    local lines, count = listing.of(NAME, program)
     local steps, at = setmetatable({}, Steps), 0
     for number, line in ipairs(lines) do
         steps[number] = { text = line.text, kind = line.kind, site = line.site ~= "" and line.site or nil, values = {},
@@ -418,7 +386,7 @@ function steps.stepper(f, given)
     return step
 end
 
-for _, f in ipairs { lines_of, replay, programs_of, fitted, first_of, count_of, facts_of, arguments_of, run_body,
+for _, f in ipairs { replay, programs_of, fitted, first_of, count_of, facts_of, arguments_of, run_body,
                      carries_of, bodies.call, bodies.branch, bodies.scan, bodies["while"], run_bodies, recorded,
                      steps_of, append_rows, Steps.__tostring, Steps.__display, steps.stepper } do
     jit.off(f, true)

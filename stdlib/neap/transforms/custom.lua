@@ -83,6 +83,12 @@ end
 -- A value that is offloaded is kept in the memory of the host, where f runs on a device with a memory of its own: it is
 -- copied there as soon as it is made, and back for the backward pass. On the CPU, on a mesh, and in bodies of loops and
 -- branches it is kept where it is.
+--
+-- A policy that is a function is asked about each op of f, but for those in loops and branches. It gets a table {
+--   op: its name, as in a printed program; name: that of np.checkpoint_name, or nil; dtype, shape;
+--   inputs: for each operand { dtype, shape }, or a number; line: of the script, or nil }
+-- and returns true to keep what the op gives, "offload" to keep it in the memory of the host, or false. f is traced
+-- once then, without declared sizes.
 --- save: a name, or a table of names, of values that are kept; without it all that have names, but none with a policy
 -- or the option offload
 --- offload: a name, or a table of names, of values that are kept in the memory of the host; f must give these names
@@ -91,7 +97,7 @@ end
 --- policy: "dots_saveable": products (np.matmul, np.einsum and their kin) are kept; "dots_with_no_batch_dims_saveable":
 -- products that are of two matrices alone; "offload_dot_with_no_batch_dims": these are offloaded;
 -- "everything_saveable": all that reverse mode reads, as without np.checkpoint; "nothing_saveable": nothing, as without
--- options
+-- options; or a function of an op
 --- > np.grad(np.checkpoint(function(x) return (x * x):sum() end))(np.array{1, 2})
 -- [2. 4.]
 --- > f = function(x) return (np.checkpoint_name(x * x, "square") * x):sum() end
@@ -103,6 +109,9 @@ end
 --- > np.grad(g)(np.eye(2))
 -- [[1.0806046 2.       ]
 --  [2.        1.0806046]]
+--- > h = np.checkpoint(function(x) return np.sin(np.exp(x)) end, {policy=function(op) return op.op == "exp" end})
+--- > np.grad(h)(np.array(0.0))
+-- 0.5403023
 function np.checkpoint(f, given)
     local user_function = check_function("checkpoint", f)
     local policies = given ~= nil and require "neap.transforms.policies"

@@ -9,6 +9,7 @@
 --
 -- Each is a closed program of f, in which np.checkpoint_name gives kept values in place of its arguments, and products
 -- of matrices (arrays/product.lua) those in place of theirs; ops that nothing reads then are no part of the program.
+-- A policy that is a function is asked about each op of f's program, which is cut there (cuts.lua).
 -- The rule is one of np.custom_vjp; arrays around f are operands there, as the arguments are.
 --
 -- A value that is *offloaded* is kept in the memory of the host: the rule copies it there behind main, and back for the
@@ -87,16 +88,25 @@ end
 
 --- What the options of np.checkpoint say: "everything": f keeps what it would without it; nil: it keeps nothing; or
 -- { wants(name), products(batched) or nil, most = bytes or nil, offloaded = a set of names or nil }. wants and products
--- say how a value is kept, HERE or OFFLOADED; nil or false: it is not.
+-- say how a value is kept, HERE or OFFLOADED; nil or false: it is not. Or { asks = a function of an op, most }.
 function policies.of(given)
     local o = core.options(NAME, given, { save = true, offload = true, most = true, policy = true })
     local policy, most, names, offloaded = o.policy, o.most, names_of_both(o)
-    if policy ~= nil and PRODUCTS[policy] == nil then
+    local asks = type(policy) == "function" and policy or nil
+    if policy ~= nil and not asks and PRODUCTS[policy] == nil then
         bad_argument(NAME, nil, "policy", '"dots_saveable", "dots_with_no_batch_dims_saveable", '
-                     .. '"offload_dot_with_no_batch_dims", "everything_saveable" or "nothing_saveable"', policy)
+                     .. '"offload_dot_with_no_batch_dims", "everything_saveable", "nothing_saveable" or a function of '
+                     .. "an op", policy)
     end
     if most ~= nil and (type(most) ~= "number" or most ~= most or most < 0) then
         bad_argument(NAME, nil, "most", "a number of bytes from 0 up", most)
+    end
+    if asks then
+        if names or offloaded then
+            raise(NAME, "option 'policy': the function says all that is kept; leave out the options 'save' and "
+                  .. "'offload' (it gets the names: op.name)")
+        end
+        return { asks = asks, most = most }
     end
     local products = policy ~= nil and PRODUCTS[policy]
     if policy ~= nil and not products then
@@ -117,13 +127,23 @@ end
 
 -- ---- Programs of the function ---------------------------------------------------------------------------------------
 
+--- Calls f(…) while g gets what np.checkpoint_name gets, and core.keep_product is product.
+local function while_naming(g, product, f, ...)
+    local named, kept = naming, core.keep_product
+    naming, core.keep_product = g, product
+    local results = pack(pcall(f, ...))
+    naming, core.keep_product = named, kept
+    if not results[1] then error(results[2], 0) end
+    return unpack(results, 2, results.n)
+end
+
 --- Traces f as a closed program of its operands, then of what was kept. at: by the count of wanted values the place of
 -- a value among those that are kept; nil: all are. specs: of what stands for the first of these. finish gets the
 -- values of these places, as f made them, and f's packed results, and returns the packed results of the program. Notes
 -- in the call how the values of these places are kept, and which names f gives.
 local function trace_piece(call, at, specs, finish)
     local entry, lifted = closed_body(NAME, function(list, kept)
-        local policy, frame, named, product = call.policy, core.frame(), naming, core.keep_product
+        local policy, frame = call.policy, core.frame()
         local depth, axes_open, count, values = #frame.levels, #axes.open(), 0, {}
         local function is_inside()
             return core.frame() ~= frame or #frame.levels ~= depth or #axes.open() ~= axes_open
@@ -136,21 +156,19 @@ local function trace_piece(call, at, specs, finish)
             values[place], call.how[place] = x, how
             return kept[place] or x
         end
-        function naming(x, name)
+        local function name_value(x, name)
             if not is_inside() then call.names[name] = true end
             return keep(x, policy.wants(name))
         end
-        core.keep_product = policy.products and function(x, batched) return keep(x, policy.products(batched)) end
+        local product = policy.products and function(x, batched) return keep(x, policy.products(batched)) end
         local arguments = call.with_arrays(list)
-        local results = pack(pcall(call.f, unpack(arguments, 1, arguments.n)))
-        naming, core.keep_product = named, product
-        if not results[1] then error(results[2], 0) end
+        local results = pack(while_naming(name_value, product, call.f, unpack(arguments, 1, arguments.n)))
         call.count = call.count or count
         if count ~= call.count then
             raise(NAME, "the function has %d values to keep when it is traced first, and %d when it is traced again: "
                   .. "it must compute the same each time", call.count, count)
         end
-        return finish(values, { n = results.n - 1, unpack(results, 2, results.n) })
+        return finish(values, results)
     end, pack(call.operands, specs), nil, true)
     return { entry = entry, lifted = lifted, kept = #specs }
 end
@@ -159,7 +177,7 @@ end
 local function trace_value(call, at, specs, place)
     local before = {}
     for k = 1, place - 1 do before[k] = specs[k] end
-    return trace_piece(call, at, before, function(values) return values[place] end)
+    return call.piece(call, at, before, function(values) return values[place] end)
 end
 
 local cost_box = ffi.new("neap_cost")
@@ -208,7 +226,7 @@ end
 --- The program that runs forward, { entry, lifted }, and the specs of what it keeps, which it gives first.
 local function trace_main(call, at)
     local specs
-    local main = trace_piece(call, at, {}, function(values, results)
+    local main = call.piece(call, at, {}, function(values, results)
         specs = specs_of(values)
         return values, unpack(results, 1, results.n)
     end)
@@ -375,7 +393,11 @@ end
 --- What np.checkpoint(f, options)(…) does where a gradient or a trace is open; `plain` without anything to keep.
 function policies.call(policy, f, plain, ...)
     local operands, with_arrays = custom.split(NAME, pack(...))
-    local call = { policy = policy, f = f, operands = operands, with_arrays = with_arrays, how = {}, names = {} }
+    local call = { policy = policy, f = f, operands = operands, with_arrays = with_arrays, how = {}, names = {},
+                   piece = trace_piece }
+    if policy.asks then
+        call.piece = require("neap.transforms.cuts").open(call, function(g, ...) return while_naming(g, nil, ...) end)
+    end
     local main, specs = trace_main(call)
     check_names(call)
     local at
@@ -386,7 +408,7 @@ function policies.call(policy, f, plain, ...)
     if #specs == 0 then return plain(...) end
     local pieces, all = {}, { main }
     for k = 1, #specs do pieces[k] = trace_value(call, at, specs, k) end
-    local rest = trace_piece(call, at, specs, function(_, results) return unpack(results, 1, results.n) end)
+    local rest = call.piece(call, at, specs, function(_, results) return unpack(results, 1, results.n) end)
     for _, piece in ipairs(pieces) do all[#all + 1] = piece end
     all[#all + 1] = rest
     local n, joined = #operands, core.copy_list(operands)
@@ -394,8 +416,8 @@ function policies.call(policy, f, plain, ...)
     return with_rule(main, pieces, rest, n, joined, sources_of(call, specs))
 end
 
-for _, g in ipairs { trace_piece, trace_main, places_within, offload, bring_back, run_piece, run_apart, pull_back,
-                     with_rule, floats_of, policies.call, np.checkpoint_name } do
+for _, g in ipairs { while_naming, trace_piece, trace_main, places_within, offload, bring_back, run_piece, run_apart,
+                     pull_back, with_rule, floats_of, policies.call, np.checkpoint_name } do
     jit.off(g)
 end
 
