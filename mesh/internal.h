@@ -129,6 +129,8 @@ int mesh_reshard_by_steps(neap_ctx *ctx, const neap_node *node, const lazy_shard
 
 /* unreduced.c ------------------------------------------------------------------------------------------------------ */
 enum { MESH_SAME, MESH_VARYING, MESH_UNREDUCED, MESH_REDUCED }; /* what an array of a body is along a manual axis */
+/* No array axis is divided by these axes of the mesh any more. Not yet interned. */
+void mesh_remove_axes(lazy_sharding *s, uint32_t axes);
 /* mesh_reshard_blocks, where arrays may be unreduced too. */
 int mesh_retyped_blocks(neap_ctx *ctx, neap_node *in, const lazy_sharding *to, neap_node **blocks);
 /* A manual node as one of a kind along manual axes, of which it is another one; nothing is computed (`pcast`). Then the

@@ -313,6 +313,7 @@ int mesh_scatter(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int
         .kind = ENGINE_COMM_SCATTER, .op = LAZY_OP_add, .in = in, .axes = axes, .split = at, .name = "psum_scatter"};
     lazy_sharding like = *to;
     like.differs &= ~axes->mask;
+    mesh_remove_axes(&like, axes->mask);
     const lazy_sharding *shared = shard_sharding_intern(&like);
     neap_node **sums = shared ? calloc((size_t)shared->nblocks + 1, sizeof *sums) : NULL;
     int status = sums ? mesh_exchange_groups(ctx, &far, to, blocks)

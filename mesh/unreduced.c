@@ -39,7 +39,7 @@ static uint32_t reduced_of(const lazy_sharding *s) {
     return s ? s->reduced : 0;
 }
 
-static void remove_axes(lazy_sharding *s, uint32_t axes) {
+void mesh_remove_axes(lazy_sharding *s, uint32_t axes) {
     for (int a = 0; a < NEAP_MAX_DIMS; a++) {
         uint8_t kept[NEAP_MESH_AXES] = {0};
         for (int k = 0, n = 0; k < NEAP_MESH_AXES && s->split[a][k]; k++)
@@ -53,7 +53,9 @@ static void remove_axes(lazy_sharding *s, uint32_t axes) {
 typedef struct undone_step { /* an array on the way from one sharding to another */
     neap_ctx *ctx;
     const lazy_aval *aval;
-    neap_node *node; /* OWNED */
+    neap_node *node;  /* OWNED */
+    mesh_axes pieces; /* for make_pieces: axes of the mesh that come to divide an axis of the array */
+    int pieces_at;
 } undone_step;
 
 /* The array of these blocks, which the array retains. OWNED. */
@@ -98,6 +100,29 @@ static int make_sums(undone_step *w, const lazy_sharding *s, neap_node **blocks)
     mesh_value in = mesh_value_of(w->node);
     mesh_axes axes = mesh_axes_masked(s->mesh, in.sharding->unreduced & ~s->unreduced);
     return mesh_reduce(w->ctx, LAZY_OP_add, &in, &axes, s, blocks);
+}
+
+/* Sums of which each device gets its piece along an axis of the array; nothing else is sent. */
+static int make_pieces(undone_step *w, const lazy_sharding *s, neap_node **blocks) {
+    mesh_value in = mesh_value_of(w->node);
+    int n = in.sharding->nblocks, at = w->pieces_at, status = 0;
+    neap_node **dealt = calloc((size_t)n + 1, sizeof *dealt);
+    if (!dealt)
+        return neap_error(NEAP_E_MEMORY, "out of memory for the blocks of an array");
+    for (int b = 0; b < n && status == 0; b++) {
+        const neap_node *block = in.blocks[b];
+        int64_t shape[NEAP_MAX_DIMS];
+        memcpy(shape, block->shape, (size_t)at * sizeof *shape);
+        shape[at] = w->pieces.size;
+        memcpy(shape + at + 1, block->shape + at, (size_t)(block->ndim - at) * sizeof *shape);
+        shape[at + 1] /= w->pieces.size;
+        status = (dealt[b] = graph_build_reshape(w->ctx, in.blocks[b], block->ndim + 1, shape)) ? 0 : neap_error_code();
+    }
+    if (status == 0)
+        status =
+            mesh_scatter(w->ctx, &(mesh_value){.sharding = in.sharding, .blocks = dealt}, &w->pieces, at, s, blocks);
+    free(dealt);
+    return status;
 }
 
 static int make_moved(undone_step *w, const lazy_sharding *s, neap_node **blocks) {
@@ -175,6 +200,37 @@ static lazy_sharding before_terms(const lazy_sharding *is, const lazy_sharding *
     return like;
 }
 
+/* The axes of the mesh, all of them lost, that come to divide axis a of the array, behind those that divide it already
+ * and in the order of the mesh; n 0: others do, or none. */
+static mesh_axes axes_of_pieces(const lazy_sharding *is, const lazy_sharding *to, int a, uint32_t lost) {
+    int n = shard_split_length(is->split[a]), all = shard_split_length(to->split[a]);
+    uint32_t mask = 0;
+    bool fits = n < all && memcmp(is->split[a], to->split[a], (size_t)n) == 0;
+    for (int k = n; k < all && fits; k++) {
+        int axis = to->split[a][k] - 1;
+        fits = lost >> axis & 1 && !(mask >> axis);
+        mask |= UINT32_C(1) << axis;
+    }
+    return fits ? mesh_axes_masked(to->mesh, mask) : (mesh_axes){.n = 0};
+}
+
+/* Does the sums over lost axes that come to divide the array, and takes these off `lost`. */
+static int scatter_sums(undone_step *w, const lazy_sharding *to, uint32_t *lost) {
+    int status = 0;
+    for (int a = w->aval->ndim - 1; a >= 0 && status == 0 && w->aval->ndim < NEAP_MAX_DIMS; a--) {
+        lazy_sharding like = *graph_sharding_of(w->node);
+        w->pieces = axes_of_pieces(&like, to, a, *lost);
+        w->pieces_at = a;
+        if (w->pieces.n == 0)
+            continue;
+        *lost &= ~w->pieces.mask;
+        like.unreduced &= ~w->pieces.mask;
+        memcpy(like.split[a], to->split[a], sizeof like.split[a]);
+        status = take_undone_step(w, shard_sharding_intern(&like), make_pieces);
+    }
+    return status;
+}
+
 int mesh_retyped_blocks(neap_ctx *ctx, neap_node *in, const lazy_sharding *to, neap_node **blocks) {
     const lazy_sharding *is = graph_sharding_of(in);
     if (!(unreduced_of(is) | to->unreduced))
@@ -183,9 +239,9 @@ int mesh_retyped_blocks(neap_ctx *ctx, neap_node *in, const lazy_sharding *to, n
     undone_step w = {.ctx = ctx, .aval = &aval, .node = graph_retain(in)};
     uint32_t lost = unreduced_of(is) & ~(is && is->mesh == to->mesh ? to->unreduced : 0);
     uint32_t gained = to->unreduced & ~(unreduced_of(is) & ~lost);
-    int status = 0;
-    if (lost) {
-        lazy_sharding like = *is;
+    int status = lost && is->mesh == to->mesh ? scatter_sums(&w, to, &lost) : 0;
+    if (status == 0 && lost) {
+        lazy_sharding like = *graph_sharding_of(w.node);
         like.unreduced &= ~lost;
         status = take_undone_step(&w, shard_sharding_intern(&like), make_sums);
     }
@@ -241,7 +297,7 @@ static neap_node *cotangent_moved(neap_ctx *ctx, neap_node *ct, const lazy_shard
     lazy_sharding like = is ? *is : mesh_plain(want->mesh);
     like.unreduced = (like.unreduced & ~global) | (want->unreduced & global);
     like.reduced = (like.reduced & ~global) | (want->reduced & global);
-    remove_axes(&like, (like.unreduced | like.reduced) & global);
+    mesh_remove_axes(&like, (like.unreduced | like.reduced) & global);
     const lazy_sharding *to = shard_sharding_intern(&like);
     return to ? mesh_moved(ctx, ct, to) : NULL;
 }
@@ -416,7 +472,7 @@ static int plan_by_block(by_block *w, const lazy_sharding *form) {
         const lazy_sharding *s = graph_sharding_of(of->in[k]);
         w->avals[k] = graph_node_aval(of->in[k]);
         w->want[k] = s ? *s : mesh_plain(form->mesh);
-        remove_axes(&w->want[k], ~w->axes);
+        mesh_remove_axes(&w->want[k], ~w->axes);
     }
     if (graph_infer(of, &w->out, &weak))
         return neap_error_code();
@@ -450,10 +506,10 @@ static bool divides(const neap_node *node, const lazy_sharding *s) {
 static const lazy_sharding *outside_of(const by_block *w, const neap_node *node, const lazy_sharding *want) {
     const lazy_sharding *is = graph_sharding_of(node);
     lazy_sharding like = is ? *is : mesh_plain(w->rule.mesh), rest = like, now = like;
-    remove_axes(&now, ~w->axes);
+    mesh_remove_axes(&now, ~w->axes);
     if (memcmp(now.split, want->split, sizeof now.split) == 0)
         return is ? is : shard_sharding_intern(&like);
-    remove_axes(&rest, w->axes);
+    mesh_remove_axes(&rest, w->axes);
     memcpy(like.split, want->split, sizeof like.split);
     for (int a = 0; a < node->ndim; a++)
         memcpy(like.split[a] + shard_split_length(want->split[a]), rest.split[a],
@@ -477,7 +533,7 @@ static neap_node *enter_by_block(by_block *w, int k, neap_node *node) {
     lazy_sharding inside = *from;
     inside.manual |= w->axes;
     inside.varies |= from->splits & w->axes;
-    remove_axes(&inside, w->axes);
+    mesh_remove_axes(&inside, w->axes);
     const lazy_sharding *to = shard_sharding_intern(&inside);
     if (!to || !(node = mesh_moved(w->ctx, node, from)) || !(node = mesh_build_enter(w->ctx, node, from, to)))
         return NULL;
