@@ -50,6 +50,22 @@ check.test("a sharding tells, and no one value is there", function()
     check.close(np.device_put(u, "cpu:0"):totable(), product:totable(), 1e-5)
 end)
 
+check.test("np.dot and np.tensordot leave sums undone, and lay results out", function()
+    local cube = np.device_put(whole:reshape(2, 2, 4), P(nil, nil, "j"))
+    for what, made in pairs {
+        dot = np.dot(x, y, { out_sharding = UNREDUCED }),
+        ["axes and options"] = np.tensordot(x, y, 1, { out_sharding = UNREDUCED }),
+        options = np.tensordot(x, y, { axes = { { 1 }, { 0 } }, out_sharding = UNREDUCED }),
+        ["3 axes"] = np.dot(cube, y, { out_sharding = UNREDUCED }):reshape(4, 4),
+    } do
+        check.equal(spec(made), "P(nil, nil, {unreduced={\"j\"}})", what)
+        same(made, product, what)
+    end
+    check.equal(spec(np.dot(x, y, { out_sharding = P "i" })), 'P("i", nil)')
+    check.equal(spec(np.tensordot(x, y, 1, { out_sharding = P(nil, "j") })), 'P(nil, "j")')
+    same(np.tensordot(x, y, 1, { out_sharding = P(nil, "j") }), product)
+end)
+
 check.test("resharding does sums, and makes terms", function()
     for _, to in ipairs { P(), P "j", P(nil, "j"), P("i", "j"), P("j", "i"), REDUCED } do
         check.close(np.reshard(u, to):totable(), product:totable(), 1e-5, tostring(to))
@@ -98,6 +114,9 @@ check.test("all else is refused, with what to do", function()
     check.raises(function() return np.matmul(a, a, { out_sharding = UNREDUCED }) end, "no sum is left to do over 'j'")
     check.raises(function() return np.matmul(a, a, { out_sharding = 3 }) end, "must be a spec")
     check.raises(function() return np.matmul(a, a, 3) end, "takes 2 arguments")
+    check.raises(function() return np.dot(a, a, 3) end, "np.dot: takes 2 arguments")
+    check.raises(function() return np.tensordot(a, a, 1, 3) end, "np.tensordot: takes 3 arguments")
+    check.raises(function() return np.dot(a, a, { out_sharding = UNREDUCED }) end, "np.dot: .*no sum is left to do")
 end)
 
 check.test("gradients: reduced and unreduced are each other's", function()

@@ -19,6 +19,13 @@ function product.matmul2(a, b, batched)
 end
 local matmul2 = product.matmul2
 
+--- The option 'out_sharding' of np.name, which has n arguments in front of its options.
+local function out_sharding(name, n, given)
+    if given == nil then return nil end
+    if type(given) ~= "table" then raise(name, "takes %d arguments, got also %s", n, core.describe(given)) end
+    return core.options(name, given, { out_sharding = true }).out_sharding
+end
+
 --- np.matmul(a, b, {out_sharding=…}): multiplies matrices: the sums of products over the last axis of a and the one
 -- before last of b. 1-d arguments are a row or a column, whose axis is dropped from the result; leading axes broadcast.
 -- Shapes (…, m, k) and (…, k, n) give (…, m, n).
@@ -34,11 +41,8 @@ local matmul2 = product.matmul2
 -- P("i", nil)
 local function matmul(a, b, given)
     a, b = core.coerce2("matmul", a, b)
-    if given ~= nil then
-        if type(given) ~= "table" then raise("matmul", "takes 2 arguments, got also %s", core.describe(given)) end
-        local o = core.options("matmul", given, { out_sharding = true })
-        if o.out_sharding ~= nil then return core.out_sharding("matmul", o.out_sharding, { a, b }, np.matmul, a, b) end
-    end
+    local out = out_sharding("matmul", 2, given)
+    if out ~= nil then return core.out_sharding("matmul", out, { a, b }, matmul, a, b) end
     local da, db = shape_of(a), shape_of(b)
     if #da == 0 or #db == 0 then
         raise("matmul", "needs at least 1 axis, got shapes %s and %s", core.shape_text(da), core.shape_text(db))
@@ -78,19 +82,27 @@ local function matmul(a, b, given)
 end
 define("matmul", matmul)
 
---- np.tensordot(a, b, n), np.tensordot(a, b, {axes_of_a, axes_of_b}), np.tensordot(a, b, {axes=…}): sums over pairs of
--- axes; n means the last n of a with the first n of b (2 by default).
+--- np.tensordot(a, b, n), np.tensordot(a, b, {axes_of_a, axes_of_b}), np.tensordot(a, b, {axes=…, out_sharding=…}):
+-- sums over pairs of axes; n means the last n of a with the first n of b (2 by default). The option out_sharding may
+-- also follow n, or the axes, in a table of its own.
 --- axes: n, or the axes of a and b
+--- out_sharding: a spec or a sharding: how the result lies on a mesh; sums over axes that are unreduced there are left
+-- undone
 --- > np.tensordot(np.ones{2, 3}, np.ones{3, 2}, 1)
 -- [[3. 3.]
 --  [3. 3.]]
 --- > np.tensordot(np.ones{2, 3}, np.ones{2, 3}, {axes={{0, 1}, {0, 1}}})
 -- 6.0
-local function tensordot(a, b, axes)
+local function tensordot(a, b, axes, given)
     a, b = operands.meet("tensordot", 2, a, b)
+    local out = out_sharding("tensordot", 3, given)
+    if type(axes) == "table" and #axes == 0 then
+        local o = core.options("tensordot", axes, { axes = true, out_sharding = true })
+        axes, out = o.axes, out or o.out_sharding
+    end
+    if out ~= nil then return core.out_sharding("tensordot", out, { a, b }, tensordot, a, b, axes) end
     local da, db = shape_of(a), shape_of(b)
     local of_a, of_b = {}, {}
-    if type(axes) == "table" and #axes == 0 then axes = core.options("tensordot", axes, { axes = true }).axes end
     axes = core.plain(axes == nil and 2 or axes)
     if type(axes) == "number" then
         if core.integer("tensordot", 3, "axes", axes) < 0 or axes > #da or axes > #db then
@@ -129,17 +141,25 @@ local function tensordot(a, b, axes)
 end
 define("tensordot", tensordot)
 
---- np.dot(a, b): numbers multiply; otherwise sums over the last axis of a and the one before last of b (the only one of
--- a 1-d b).
+--- np.dot(a, b, {out_sharding=…}): numbers multiply; otherwise sums over the last axis of a and the one before last of
+-- b (the only one of a 1-d b).
+--- out_sharding: a spec or a sharding: how the result lies on a mesh; sums over axes that are unreduced there are left
+-- undone
 --- > np.array{1, 2, 3}:dot(np.array{4, 5, 6})
 -- 32.0
-define("dot", function(a, b)
+--- > rows = np.NamedSharding(np.mesh({1}, {"i"}), np.P("i"))
+--- > np.dot(np.ones{2, 3}, np.ones{3, 2}, {out_sharding=rows}).sharding.spec
+-- P("i", nil)
+local function dot(a, b, given)
     a, b = core.coerce2("dot", a, b)
+    local out = out_sharding("dot", 2, given)
+    if out ~= nil then return core.out_sharding("dot", out, { a, b }, dot, a, b) end
     local na, nb = core.ndim(a), core.ndim(b)
     if na == 0 or nb == 0 then return a * b end
     if na <= 2 and nb <= 2 then return matmul(a, b) end
     return tensordot(a, b, { { na - 1 }, { math.max(nb - 2, 0) } })
-end)
+end
+define("dot", dot)
 
 --- The complex conjugate of complex arrays; others as they are.
 local function conjugate(x)
