@@ -1,8 +1,9 @@
---- held.lua: items that are not there, of variables whose every assignment in a text is a list or a text: a warning
--- when a script or module is loaded (unlikely.lua). Such an item is nil, silently.
+--- held.lua: items that are not there, of variables whose every assignment in a text is a list, a text or an array: a
+-- warning when a script or module is loaded (unlikely.lua). Such an item is nil, silently.
 --
 --      list = {"a", "b"}    list[-1]   list[0]   list.length   list[x:argmax()]   list[x:argmax():item()]
 --      word = "abc"         word[1]    word.length
+--      x = np.array{1, 2}   a, b = x
 --
 -- A variable that is also a parameter, the variable of a loop, or assigned anything else is left alone; so is a list
 -- into which the text puts items, or which gets a metatable. At the prompt variables have values of earlier commands,
@@ -15,6 +16,7 @@ local held = {}
 local LENGTHS = { length = true, len = true, size = true }
 local POSITIONS = { argmax = true, argmin = true }
 local FAR = 400 -- tokens of a loop that are looked at
+local ARRAYS = { array = true, asarray = true, zeros = true, ones = true, full = true, arange = true, linspace = true }
 
 -- ---- What variables hold --------------------------------------------------------------------------------------------
 
@@ -38,10 +40,22 @@ local function ends_statement(list, k)
         or follower.kind == "keyword" and follower.text ~= "and" and follower.text ~= "or"
 end
 
---- "list" or "text": what an expression that begins at k is alone; nil: something else.
+--- Whether np.array{…} or its like, with axes, is all of the expression that begins at k.
+local function is_array_made(list, k)
+    if list[k].word ~= "np" or list[k + 1].text ~= "." or not ARRAYS[list[k + 2].word] then return false end
+    local open = list[k + 3].text == "(" and list[k + 4].text == "{" and k + 4 or k + 3
+    local last = tokens.OPENING[list[k + 3].text] and tokens.closing(list, k + 3)
+    local needs_braces = list[k + 2].word:find "array" -- np.array(5) has no axes
+    local has_axes = list[open].text == "{" and list[open + 1].text ~= "}"
+        or list[open].text == "(" and not needs_braces
+    return last and has_axes and ends_statement(list, last)
+end
+
+--- "list", "text" or "array": what an expression that begins at k is alone; nil: something else.
 local function kind_at(list, k)
     local token = list[k]
     if token.kind == "string" then return ends_statement(list, k) and "text" or nil end
+    if is_array_made(list, k) then return "array" end
     if token.text ~= "{" or not is_list(list, k) then return nil end
     return ends_statement(list, tokens.closing(list, k)) and "list" or nil
 end
@@ -59,7 +73,7 @@ local function note_all(kinds, list, from, to)
     end
 end
 
---- By name: "list" or "text"; false: anything.
+--- By name: "list", "text" or "array"; false: anything.
 local function kinds_of(list)
     local kinds = {}
     for k, token in ipairs(list) do
@@ -132,8 +146,49 @@ local function loop_from_zero(list, k, kinds)
     end
 end
 
---- What is said of token k, a name that holds a list or a text.
-local function item(list, k, kind, text)
+--- Whether token k stands in brackets, or too far from where its text begins to know.
+local function may_be_in_brackets(list, k)
+    local depth = 0
+    for at = k, math.max(1, k - FAR), -1 do
+        depth = depth + tokens.step(list[at])
+        if depth > 0 then return true end
+    end
+    return k > FAR
+end
+
+--- Whether a statement begins at the name k, which another name follows behind a comma.
+local function begins_statement(list, k)
+    local before = list[k - 1]
+    if before.text == ";" then return not may_be_in_brackets(list, k - 1) end
+    return before.kind ~= "symbol" or tokens.CLOSING[before.text] ~= nil
+end
+
+--- Whether the name at k, behind an =, is all that the names before that get; and how many these are.
+local function names_given(list, k)
+    local first, count = k - 2, 1
+    while list[first].kind == "name" and list[first - 1].text == "," and list[first - 2].kind == "name" do
+        first, count = first - 2, count + 1
+    end
+    local is_several = count > 1 and list[first].kind == "name" and ends_statement(list, k)
+    return is_several and begins_statement(list, first), count
+end
+
+--- a, b = x: what is said of an array, or a list of that many items, that is all of what several names get.
+local function taken_whole(list, k, kind, length)
+    if list[k - 1].text ~= "=" then return nil end
+    local is_whole, count = names_given(list, k)
+    if not is_whole or kind == "list" and length ~= count then return nil end
+    local name = list[k].word
+    return ("one value for several variables, of which the others get nil; " .. (kind == "list" and "unpack(%s)"
+        or "%s:unpack()") .. " gives its %s"):format(name, kind == "list" and "items" or "elements")
+end
+
+--- What is said of token k, a name that holds a list, a text or an array. `length`: of a list at the prompt.
+local function item(list, k, kind, text, length)
+    if kind ~= "text" then
+        local what = taken_whole(list, k, kind, length)
+        if what or kind == "array" then return what end
+    end
     local name, mark, member = list[k].word, list[k + 1].text, list[k + 2]
     if mark == "." and member.kind == "name" and LENGTHS[member.word] and list[k + 3].text ~= "=" then
         return ("%s.%s is nil: #%s is its length"):format(name, member.word, name)
@@ -152,14 +207,21 @@ end
 -- unlikely.tell.
 function held.visit(list, text, tell, kind_of)
     local kinds = kinds_of(list)
-    if kind_of then setmetatable(kinds, { __index = function(_, name) return kind_of(name) end }) end
-    for k = 1, #list - 3 do
+    local lengths = {} -- of lists, at the prompt
+    if kind_of then
+        setmetatable(kinds, { __index = function(_, name)
+            local kind, length = kind_of(name)
+            lengths[name] = length
+            return kind
+        end })
+    end
+    for k = 1, #list - 1 do
         if k % 1000 == 0 then core.check_interrupt() end
         local token, before = list[k], list[k - 1]
         local kind = token.kind == "name" and kinds[token.word]
         local is_member = before.text == "." or before.text == ":"
         local what
-        if kind and not is_member then what = item(list, k, kind, text) end
+        if kind and not is_member then what = item(list, k, kind, text, lengths[token.word]) end
         if token.text == "for" then what = loop_from_zero(list, k, kinds) end
         if what then tell(token.line, what) end
     end

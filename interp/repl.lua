@@ -261,15 +261,21 @@ function repl.compile(text, session)
     return compile(text, before, body, session), before ~= ""
 end
 
---- What the variable of a name holds: "list", one without items that lists do not have, or "text"; nil: another value.
+--- What the variable of a name holds: "list", one without items that lists do not have, and its length, "array", one
+-- with axes, or "text"; nil: another value.
 local function kind_of(name)
     local is_local, value = main.scope:get(name)
     if not is_local then value = rawget(_G, name) end
     if type(value) == "string" then return "text" end
+    if core.is_array(value) then
+        local ok, known = pcall(core.info, value) -- it may have failed
+        return ok and known.ndim > 0 and "array" or nil
+    end
     if type(value) ~= "table" or debug.getmetatable(value) ~= nil or rawget(value, 1) == nil then return nil end
     local has_more = rawget(value, 0) ~= nil or rawget(value, -1) ~= nil or rawget(value, "length") ~= nil
         or rawget(value, "size") ~= nil or rawget(value, "len") ~= nil
-    return not has_more and "list" or nil
+    if has_more then return nil end
+    return "list", #value
 end
 
 local function run_code(text, session)

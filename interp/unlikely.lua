@@ -5,7 +5,7 @@
 --
 --      if a == 1 or 2 then            x.shape == {3}            not a == 1            x:at{0}:set(5)   (as a statement)
 --      for v in ipairs(t) do          {dtype=f32}               x = None          p = opt:update(grads, state, p)
---      local a, b = x.shape           k1, k2 = np.random.split(key)               list[-1] (held.lua)
+--      local a, b = x.shape           k1, k2 = np.random.split(key)               list[-1], a, b = x (held.lua)
 --      pcall(np.ones{3})              m[[0, 1]]                 np.plot.title = "x"
 --      x = np.random.normal(key, s)   y = np.random.normal(key, s)               np.array{1, 2; 3, 4}   (typed)
 --
@@ -24,7 +24,7 @@ local PATTERNS = { "[=~]=%s*{", "#%s*%.%.%.", "%.shape%s*[=~]=", "%sor%s+[%d\"']
     ":sort%f[^%w_]", ":transpose%f[^%w_]", ":clip%f[^%w_]", ":update%f[^%w_]", "%f[%w_]None%f[^%w_]",
     "%f[%w_]True%f[^%w_]", "%f[%w_]False%f[^%w_]", "%f[%w_]nan%f[^%w_]", "%f[%w_]NaN%f[^%w_]", "%f[%w_]inf%f[^%w_]",
     "%f[%w_]null%f[^%w_]", "=%s*[%w_%.]*%.shape%f[^%w_]", "%.split%s*%(", "%.array_split%s*%(",
-    ",%s*[%w_]+%s*=%s*np%.array", "=%s*np%.random%.[%w_]+%(%s*[%a_]", "[%w_]%[%s*%-%s*%d", "[%w_]%[%s*0%s*%]",
+    ",%s*[%a_][%w_]*%s*=%s*[%a_]", "=%s*np%.random%.[%w_]+%(%s*[%a_]", "[%w_]%[%s*%-%s*%d", "[%w_]%[%s*0%s*%]",
     "%f[%w_]pcall%s*%(%s*[%a_][%w_%.:]*%s*[%({]", "[%w_%)%]]%[%[%s*%-?%d",
     "[%w_]%.length%f[^%w_]", "[%w_]%.len%f[^%w_]", "[%w_]%.size%f[^%w_]", "%f[%w_]argmax%f[^%w_]",
     "%f[%w_]argmin%f[^%w_]", "=%s*0%s*,%s*#", "%f[%w_%.]np%.[%w_%.]+%s*=%s*[\"'%d{]" }
@@ -182,7 +182,9 @@ local function lost_state(list, k)
 end
 
 -- What gives one value where several variables stand, by the names behind np; and how the value is taken apart.
-local ONE = { array = "%s:unpack() gives its elements", ["random.split"] = "%s:unpack() gives the keys",
+local ONE = { array = "%s:unpack() gives its elements", zeros = "%s:unpack() gives its elements",
+              ones = "%s:unpack() gives its elements", arange = "%s:unpack() gives its elements",
+              linspace = "%s:unpack() gives its elements", ["random.split"] = "%s:unpack() gives the keys",
               split = "unpack(%s) gives the parts", array_split = "unpack(%s) gives the parts" }
 
 --- Whether a statement that is an assignment begins at the name k.
@@ -390,7 +392,8 @@ local function may_be(text, kind_of)
 end
 
 --- Warns of what is unlikely in a text; `file` is what messages call the chunk. kind_of: the text is a command, and
--- this tells of a name whether its variable has a "list", to which an item is not added by it, or a "text".
+-- this tells of a name whether its variable has a "list", to which an item is not added by it, and of how many items,
+-- an "array" or a "text".
 function unlikely.tell(text, file, kind_of)
     if #text > MOST or not may_be(text, kind_of) then return end
     tokens = tokens or require "neap.interp.tokens"

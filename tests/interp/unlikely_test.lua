@@ -25,6 +25,12 @@ local PHRASES = {
       .. "nil; np.random.split(…):unpack() gives the keys" },
     { "local p, q = np.array{1, 2}", "one value for several variables, of which the others get nil; "
       .. "np.array{…}:unpack() gives its elements" },
+    { "p, q = np.arange(2)", "one value for several variables, of which the others get nil; np.arange(…):unpack() "
+      .. "gives its elements" },
+    { "local pair = np.array{1, 2} p, q = pair", "one value for several variables, of which the others get nil; "
+      .. "pair:unpack() gives its elements" },
+    { "if k then local p, q, r = pair end", "one value for several variables, of which the others get nil; "
+      .. "pair:unpack() gives its elements" },
     { "local p, q, r = x.shape", "one value for several variables, of which the others get nil; unpack(x.shape) gives "
       .. "the extents" },
     { "local p, q = np.split(x, 3) print(p)", "one value for several variables, of which the others get nil; "
@@ -84,6 +90,16 @@ local u = np.random.normal(k1, {2}) local v = np.random.normal(k2, {2})
 if b then k1 = np.random.normal(k1, {2}) else k2 = np.random.normal(k1, {2}) end
 local p, q = x.shape, y.shape
 local first, rest = unpack(x.shape)
+local pair, triple, one, row = np.array{1, 2}, {1, 2}, np.array(5), np.ones{2}
+local single = np.array(5)
+local m, n = row, one
+m, n = triple m, n = single
+row = row + 1
+m, n = row
+pair = np.arange(2)
+m, n = pair:unpack()
+m, n = pair, 2
+local entries = { m = 1; m, n = triple, p, q = pair }
 local list, zero, named, word = {1, 2}, {[0] = 1, 2}, {1, n = 2, length = 3}, "abc"
 local filled, proxy = {1, 2}, setmetatable({1}, {})
 filled[0] = 3
@@ -143,6 +159,14 @@ check.test("what a command is unlikely to mean, by the values of its variables",
           .. "list[x:argmax():item() + 1]" },
         { "word[1]", "word[1] of a text is nil: word:sub(1, 1) is a part of it" },
         { "zero[0], list[1], x[0], x[-1]" },
+        { "a, b = x", "one value for several variables, of which the others get nil; x:unpack() gives its elements" },
+        { "local a, b, c = x", "one value for several variables, of which the others get nil; x:unpack() gives its "
+          .. "elements" },
+        { "y = np.ones{3}; a, b = y", "one value for several variables, of which the others get nil; y:unpack() gives "
+          .. "its elements" },
+        { "a, b = list", "one value for several variables, of which the others get nil; unpack(list) gives its items" },
+        { "a, b, c = list; a, b = x:unpack(); a, b = x, 1; a, b = x[0]; n = np.array(5); a, b = n" },
+        { "f = {g = 1; a, b = x}" },
         { "np.array{1,2;3,4}", "a semicolon separates items as a comma does; rows are tables: np.array{{1,2}, {3,4}}" },
         { 'np.asarray({1, x[0]; (2 + 3) * 2, -4;}, {dtype="f64"})', "a semicolon separates items as a comma does; rows "
           .. "are tables: np.asarray{{1, x[0]}, {(2 + 3) * 2, -4}}" },
