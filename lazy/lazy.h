@@ -121,6 +121,10 @@ typedef struct neap_info {
     int64_t shape[NEAP_MAX_DIMS];
 } neap_info;
 NEAP_API int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out);
+/* What is said of a shape that does not broadcast to another one, if a remedy is sure to fit: "; (4,) fits as
+ * x:reshape(4, 1)"; else "". Writes it to `text` (600 bytes hold every one), and returns that. */
+NEAP_API const char *neap_broadcast_remedy(int ndim, const int64_t *shape, int to_ndim, const int64_t *to, char *text,
+                                           size_t capacity);
 /* A new array with a copy of `data` (row-major, size·bytes long). */
 NEAP_API int neap_array_new(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, const void *data, int32_t *out);
 /* A new array whose memory the caller fills before the next call into neap: *data is BORROWED until then. */

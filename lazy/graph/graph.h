@@ -74,6 +74,10 @@ int32_t graph_site_intern(neap_ctx *ctx, const char *text);
 const char *graph_site_text(const neap_ctx *ctx, int32_t site);
 void graph_site_free_all(neap_ctx *ctx);
 
+/* ---- broadcast.c ------------------------------------------------------------------------------------------------- */
+/* The shape that the operands of an op broadcast to. NEAP_E_SHAPE names two that do not. */
+int graph_broadcast(const char *name, const lazy_call_desc *call, lazy_result *out);
+
 /* ---- record.c ---------------------------------------------------------------------------------------------------- */
 /* Does device_put of it (-1: to no device) lead from one memory to another? What is made of constructors alone is made
  * where it is wanted. */

@@ -126,38 +126,6 @@ neap_node *graph_number_as_array(neap_ctx *ctx, neap_node *number) {
 }
 
 /* ---- Inference --------------------------------------------------------------------------------------------------- */
-static int broadcast_shapes(const lazy_op *row, const lazy_call_desc *call, lazy_result *out) {
-    int ndim = call->in[0].ndim;
-    bool same = true;
-    for (int k = 1; k < call->nin; k++) {
-        same &= graph_same_shape(call->in[0].ndim, call->in[0].shape, call->in[k].ndim, call->in[k].shape);
-        ndim = call->in[k].ndim > ndim ? call->in[k].ndim : ndim;
-    }
-    out->ndim = (uint8_t)ndim;
-    if (same) {
-        for (int a = 0; a < ndim; a++)
-            out->shape[a] = call->in[0].shape[a];
-        return 0;
-    }
-    for (int a = 0; a < ndim; a++)
-        out->shape[a] = 1;
-    for (int k = 0; k < call->nin; k++) {
-        const lazy_aval *in = &call->in[k];
-        int64_t *shape = out->shape + ndim - in->ndim;
-        for (int a = 0; a < in->ndim; a++) {
-            if (shape[a] == 1) {
-                shape[a] = in->shape[a];
-            } else if (in->shape[a] != 1 && in->shape[a] != shape[a]) {
-                char left[256], right[256];
-                return neap_error(NEAP_E_SHAPE, "%s: shapes %s and %s do not broadcast", row->name,
-                                  graph_shape_text(call->in[0].ndim, call->in[0].shape, left, sizeof left),
-                                  graph_shape_text(in->ndim, in->shape, right, sizeof right));
-            }
-        }
-    }
-    return 0;
-}
-
 static int check_size(const lazy_op *row, const lazy_result *result) {
     int64_t size = 1;
     for (int a = 0; a < result->ndim; a++)
@@ -200,7 +168,7 @@ static int infer_result(const lazy_op *row, const lazy_call_desc *call, lazy_res
     if (status == 0)
         status = check_types(row, result->compute);
     if (status == 0)
-        status = row->shape ? row->shape(call, result) : broadcast_shapes(row, call, result);
+        status = row->shape ? row->shape(call, result) : graph_broadcast(row->name, call, result);
     return status ? status : check_size(row, result);
 }
 

@@ -258,11 +258,12 @@ static int broadcast_shape(const lazy_call_desc *call, lazy_result *out) {
     bool fits = lead >= 0;
     for (int k = 0; k < in->ndim && fits; k++)
         fits = in->shape[k] == 1 || in->shape[k] == out->shape[lead + k];
-    char left[256], right[256];
+    char left[256], right[256], remedy[600];
     if (status == 0 && !fits)
-        return neap_error(NEAP_E_SHAPE, "broadcast_to: shape %s does not broadcast to %s",
+        return neap_error(NEAP_E_SHAPE, "broadcast_to: shape %s does not broadcast to %s%s",
                           graph_shape_text(in->ndim, in->shape, left, sizeof left),
-                          graph_shape_text(out->ndim, out->shape, right, sizeof right));
+                          graph_shape_text(out->ndim, out->shape, right, sizeof right),
+                          neap_broadcast_remedy(in->ndim, in->shape, out->ndim, out->shape, remedy, sizeof remedy));
     return status;
 }
 

@@ -5,6 +5,13 @@ local failing = require "tests.lib.failing"
 
 -- Code, a part of its message, the code mended as that says, and what this prints, lines joined by "|".
 local REMEDIES = {
+    -- Shapes
+    { "x = np.ones(4) y = x + np.ones(4, 3)", "(4,) fits as x:reshape(4, 1)",
+      "x = np.ones(4) y = x:reshape(4, 1) + np.ones(4, 3) print(y.size)", "12" },
+    { "x = np.ones(4, 3) y = x * np.ones(3, 4)", "(4, 3) fits as x.T",
+      "x = np.ones(4, 3) y = x.T * np.ones(3, 4) print(y.size)", "12" },
+    { "x = np.ones(4, 3) y = x:at{}:set(np.ones(4))", "(4,) fits as x:reshape(4, 1)",
+      "x = np.ones(4) y = np.ones(4, 3):at{}:set(x:reshape(4, 1)) print(y:sum())", "12.0" },
     -- Python
     { "x = np.array([[1,2],[3,4]])", "np.array{{1,2}, {3,4}}", "print(np.array{{1,2}, {3,4}}:sum())", "10.0" },
     { "x = np.array([1, 2])", "np.array{1, 2}", "print(np.array{1, 2})", "[1. 2.]" },

@@ -69,8 +69,8 @@ local function mask_array(name, x, mask)
         bad_argument(name, nil, "where", "a bool array", mask)
     end
     if not shape.broadcasts_to(shape_of(mask), shape_of(x)) then
-        raise(name, "option 'where' of shape %s does not broadcast to the array's %s", core.shape_text(mask),
-              core.shape_text(x))
+        raise(name, "option 'where' of shape %s does not broadcast to the array's %s%s", core.shape_text(mask),
+              core.shape_text(x), shape.remedy(shape_of(mask), shape_of(x)))
     end
     return mask
 end

@@ -2,10 +2,11 @@
 --
 -- All stand on six op rows: reshape, transpose, broadcast_to, slice (views), concatenate and pad (copies of pieces,
 -- concatenate.lua), so gradients come with them. Axes count from 0 and may be negative.
+local ffi = require "ffi"
 local core = require "neap.core"
 local operands = require "neap.arrays.operands"
 
-local np, define = core.np, core.define
+local np, define, C = core.np, core.define, core.C
 local raise, coerce, options = core.raise, core.coerce, core.options
 local shape_of, axis_of = core.shape_of, core.axis
 local record1, recordn, attrs, ids = core.record1, core.recordn, core.attrs, core.ids
@@ -48,6 +49,21 @@ local function wider(a, b)
     return is_same(a, 1) and b or math.max(a, b)
 end
 
+local REMEDY = 600 -- bytes of the longest one
+
+--- What is said of a shape that does not broadcast to another one, behind the error: "; (4,) fits as x:reshape(4, 1)",
+-- if that is sure to fit, else "". Knows nothing of size values.
+function shape.remedy(from, to)
+    if #from > core.MAX_DIMS or #to > core.MAX_DIMS then return "" end
+    local extents, text = ffi.new("int64_t[?]", #from + #to + 1), ffi.new("char[?]", REMEDY)
+    for k = 1, #from + #to do
+        local extent = k <= #from and from[k] or to[k - #from]
+        if is_size(extent) then return "" end
+        extents[k - 1] = extent
+    end
+    return ffi.string(C.neap_broadcast_remedy(#from, extents, #to, extents + #from, text, REMEDY))
+end
+
 --- The shape that several shapes broadcast to.
 function shape.broadcast(name, ...)
     local result = {}
@@ -64,7 +80,10 @@ function shape.broadcast(name, ...)
                 if extent ~= 1 and extent ~= n then
                     local texts = {}
                     for i = 1, select("#", ...) do texts[i] = core.shape_text((select(i, ...))) end
-                    raise(name, "shapes %s do not broadcast", table.concat(texts, " and "))
+                    local one, two = ...
+                    local remedy = #texts > 2 and "" or shape.remedy(one, two)
+                    if #texts == 2 and remedy == "" then remedy = shape.remedy(two, one) end
+                    raise(name, "shapes %s do not broadcast%s", table.concat(texts, " and "), remedy)
                 end
                 extent = n
             end
@@ -454,7 +473,8 @@ define("broadcast_to", function(x, ...)
     local dims, extra = shape.arguments("broadcast_to", ...)
     if extra ~= nil then core.too_many("broadcast_to", 2, extra) end
     if not core.sized() and not shape.broadcasts_to(shape_of(x), dims) then -- the op refuses, too
-        raise("broadcast_to", "shape %s does not broadcast to %s", core.shape_text(x), core.shape_text(dims))
+        raise("broadcast_to", "shape %s does not broadcast to %s%s", core.shape_text(x), core.shape_text(dims),
+              shape.remedy(shape_of(x), dims))
     end
     return broadcast_to(x, dims)
 end)
