@@ -9,7 +9,8 @@
 local ffi = require "ffi"
 local bit = require "bit"
 local channels = require "neap.interp.channels"
-local core = require "neap.core"
+local breakpoints = require "neap.interp.kernel_breakpoints"
+local expressions = require "neap.interp.kernel_expressions"
 local frames = require "neap.interp.frames"
 local json = require "neap.files.json"
 local messages = require "neap.interp.kernel_messages"
@@ -112,6 +113,21 @@ local function tell(event, body)
                                            body = body or json.object })
 end
 
+-- ---- Names ----------------------------------------------------------------------------------------------------------
+
+--- What gives the value of each name in a frame; without one, in the innermost function of the user's.
+local function value_named(frame)
+    frame = frame or frames.here()[1]
+    local own, names = {}, {}
+    if frame then own, names = frames.variables(frame) end
+    local others
+    return function(name)
+        if names[name] then return own[name] end
+        others = others or repl.variables()
+        return others[name]
+    end
+end
+
 -- ---- Commands -------------------------------------------------------------------------------------------------------
 
 local commands = {} -- by name: f(arguments), which returns the body of the reply
@@ -128,6 +144,7 @@ end
 function commands.initialize()
     stops.attach()
     return { supportsConfigurationDoneRequest = true, supportsEvaluateForHovers = true,
+             supportsConditionalBreakpoints = true, supportsHitConditionalBreakpoints = true, supportsLogPoints = true,
              exceptionBreakpointFilters = {
                  { filter = UNCAUGHT, label = "Errors", default = false,
                    description = "stop where an error is raised that no pcall catches" } } }
@@ -169,7 +186,8 @@ local function path_of(arguments)
     return path
 end
 
---- A breakpoint stands on the first line from the wanted one on that has code.
+--- A breakpoint stands on the first line from the wanted one on that has code. One whose condition does not read is
+-- none, and says why.
 function commands.setBreakpoints(arguments)
     local file, list, lines = path_of(arguments), {}, {}
     local wanted = type(arguments.breakpoints) == "table" and arguments.breakpoints or {}
@@ -177,13 +195,16 @@ function commands.setBreakpoints(arguments)
     local has_code = text and lines_of(text) or {}
     local last = select(2, (text or ""):gsub("\n", "")) + 1
     for k, one in ipairs(wanted) do
-        local line = type(one) == "table" and tonumber(one.line) or 0
+        one = type(one) == "table" and one or {}
+        local line = tonumber(one.line) or 0
         while line < last and not has_code[line] do line = line + 1 end
-        local verified = has_code[line] == true
-        list[k] = { verified = verified, line = verified and line or one.line, source = { path = file },
-                    message = not verified and (text and "no code from this line on" or "no cell has this text")
-                        or nil }
-        if verified then lines[#lines + 1] = line end
+        local has_line = has_code[line] == true
+        local stop, problem = nil, text and "no code from this line on" or "no cell has this text"
+        if has_line then stop, problem = breakpoints.new(one, value_named) end
+        list[k] = { verified = problem == nil, line = has_line and line or one.line, source = { path = file },
+                    condition = one.condition, hitCondition = one.hitCondition, logMessage = one.logMessage,
+                    message = problem }
+        if stop then lines[line] = breakpoints.both(lines[line], stop) end
     end
     points[file] = list[1] and list or nil
     stops.set(file, lines)
@@ -268,41 +289,15 @@ function commands.richInspectVariables(arguments)
     return { data = data, metadata = metadata or json.object }
 end
 
---- The value of a name with fields and items behind it, rows[1].weight, without a call of anything of the user's.
-local function value_of(path, frame)
-    local name, rest = path:match "^%s*([%a_][%w_]*)%s*(.-)%s*$"
-    if not name then return nil, false end
-    local value = frames.variables(frame)[name]
-    if value == nil then value = repl.variables()[name] end
-    while rest ~= "" do
-        local field, behind = rest:match "^%.%s*([%a_][%w_]*)%s*(.*)$"
-        if not field then
-            local key
-            key, behind = rest:match "^%[%s*(.-)%s*%]%s*(.*)$"
-            field = key and (tonumber(key) or key:match "^\"([^\"\\]*)\"$" or key:match "^'([^'\\]*)'$")
-            if not field then return nil, false end
-        end
-        if type(value) == "table" then
-            value = rawget(value, field)
-        elseif core.is_array(value) and core.fields[field] then
-            value = value[field]
-        else
-            value = nil
-        end
-        rest = behind
-    end
-    return value, true
-end
-
---- What is wanted to be known of a stopped cell: nothing runs there, since nothing could end it.
+--- What is wanted to be known of a stopped cell. Nothing of the user's runs there, since nothing could end it.
 function commands.evaluate(arguments)
-    local stop, path = the_stop(), arguments.expression
-    if type(path) ~= "string" then refuse "expression must be a text" end
-    local value, is_path = value_of(path, stop.frames[arguments.frameId] or stop.frames[1])
-    if not is_path then
-        refuse "a stopped cell tells names, fields and items, as rows[1].weight, and runs nothing"
-    end
-    return variables.evaluated(value)
+    local stop, text = the_stop(), arguments.expression
+    if type(text) ~= "string" then refuse "expression must be a text" end
+    local frame = stop.frames[arguments.frameId] or stop.frames[1]
+    local read, problem = expressions.read(text)
+    if not read then refuse("%s", problem) end
+    local ok, value = expressions.value(read, value_named(frame))
+    return ok and variables.evaluated(value) or refuse("%s", value)
 end
 
 for _, name in ipairs { "debugInfo", "initialize", "inspectVariables", "variables", "richInspectVariables", "modules",
@@ -329,7 +324,7 @@ local function answer(_, content)
     return reply
 end
 
---- Waits while a cell is stopped.
+--- Waits while a cell is stopped. message: of the error that has stopped it, or of a breakpoint.
 local function wait(reason, depth, message)
     channels.flush()
     variables.forget()
@@ -339,7 +334,7 @@ local function wait(reason, depth, message)
         return
     end
     tell("stopped", { reason = reason, threadId = THREAD, allThreadsStopped = true, text = message,
-                      description = message and "Error: " .. message or nil })
+                      description = message and (reason == "exception" and "Error: " or "") .. message or nil })
     attend(function() return stopped.ended end)
     local kind = stopped.ended and stopped.kind
     stopped = nil
@@ -365,6 +360,6 @@ function debugger.install(handlers, loop)
 end
 
 for _, f in pairs(commands) do jit.off(f, true) end
-for _, f in ipairs { hash, lines_of, perform, answer, wait, value_of, stop_at_error } do jit.off(f, true) end
+for _, f in ipairs { hash, lines_of, perform, answer, wait, value_named, stop_at_error } do jit.off(f, true) end
 
 return debugger

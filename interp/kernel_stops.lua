@@ -16,7 +16,7 @@ local stops = {}
 
 local POLL = 500 -- lines from one look at the debugger's requests to the next, while a cell runs
 
-local points = {} -- by the source of a cell's text: a set of lines
+local points = {} -- by the source of a cell's text, by line: true, or f(), which tells whether this time it is a stop
 local any_point = {} -- the lines of all these
 local step -- how far to go: { kind = "in", "over" or "out", depth, thread }; nil: to the next breakpoint
 local is_armed = false -- whether a cell runs that can be stopped
@@ -24,8 +24,8 @@ local was_compiling -- whether code was compiled before a debugger was attached;
 local lines = 0
 local back = {} -- behind a return, until the next line: the function that goes on, and its line
 
---- What the debugger does: wait(reason, depth) while a cell is stopped, so many functions deep; poll() while one runs;
--- source(name): by what the text of a chunk is known to `stops.set`.
+--- What the debugger does: wait(reason, depth, problem) while a cell is stopped, so many functions deep; poll() while
+-- one runs; source(name): by what the text of a chunk is known to `stops.set`.
 stops.wait, stops.poll, stops.source = nil, nil, nil
 
 --- The functions on the stack of the function in front of which the hook is called.
@@ -76,10 +76,13 @@ local function on_line(line)
     if last == line and back.func == info.func then return end
     local here = step and depth()
     local reason = step and is_far_enough(here) and "step"
-    if any_point[line] and (points[stops.source(info.source)] or {})[line] then reason = "breakpoint" end
+    local point = any_point[line] and (points[stops.source(info.source)] or {})[line]
+    local is_stop, problem = point == true, nil
+    if point and not is_stop then is_stop, problem = point() end
+    if is_stop then reason = "breakpoint" end
     if not reason then return end
     step = nil
-    stops.wait(reason, here or depth())
+    stops.wait(reason, here or depth(), problem)
 end
 
 local function on_event(event, line)
@@ -111,10 +114,10 @@ end
 
 function stops.is_attached() return was_compiling ~= nil end
 
---- The lines before which a text stops, in place of those before.
-function stops.set(source, numbers)
-    points[source] = {}
-    for _, number in ipairs(numbers) do points[source][number] = true end
+--- The lines before which a text stops, in place of those before: true by line, or f(), which returns whether this time
+-- it is a stop, and what has to be told of that.
+function stops.set(source, by_line)
+    points[source] = by_line
     any_point = {}
     for _, set in pairs(points) do
         for number in pairs(set) do any_point[number] = true end

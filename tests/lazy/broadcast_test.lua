@@ -63,9 +63,11 @@ check.test("each remedy fits", function()
         if of then
             told = told + 1
             local mend = assert(load("local x = ... return " .. remedy))
-            local function is_of(shape) return "(" .. table.concat(shape, ", ") .. (#shape == 1 and ",)" or ")") == of end
-            local fits = is_of(one) and pcall(add, mend(ones(one)), ones(two))
-                or is_of(two) and pcall(add, ones(one), mend(ones(two)))
+            local function is_told(shape)
+                return of == "(" .. table.concat(shape, ", ") .. (#shape == 1 and ",)" or ")")
+            end
+            local fits = is_told(one) and pcall(add, mend(ones(one)), ones(two))
+                or is_told(two) and pcall(add, ones(one), mend(ones(two)))
             check.ok(fits, text)
         end
     end

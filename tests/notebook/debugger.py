@@ -323,13 +323,19 @@ class Breakpoints(WithDebugger):
         frame = self.frames[0]["id"]
         for path, result in (("outer", "7"), ("s", '"text"'), (" t.rows[1] . weight ", "3"), ("t['a b']", "2"),
                              ("t.w.shape", "{2, 3}"), ("t.w", "f32[2,3] [[1. 1. 1.] [1. 1. 1.]]"),
-                             ("t.no.such", "nil"), ("unknown", "nil")):
+                             ("t.no", "nil"), ("unknown", "nil")):
             self.assertEqual(self.body("evaluate", expression=path, frameId=frame)["result"], result, path)
         place = self.body("evaluate", expression="t.rows", frameId=frame)["variablesReference"]
         items = self.body("variables", variablesReference=place)["variables"]
         self.assertEqual([(v["name"], v["value"]) for v in items], [("[1]", "{weight = 3}")])
-        for text in ("t.w:sum()", "1 + 1", "f()", "t[s]", ""):
-            self.assertIn("runs nothing", self.refused("evaluate", expression=text, frameId=frame))
+        for text, result in (("t.w:sum()", "6"), ("1 + 1", "2"), ("t[s] == nil", "true"), ("#t.rows", "1"),
+                             ("s .. 'ual'", '"textual"'), ("-t.rows[1].weight ^ 2 // 1", None)):
+            if result:
+                self.assertEqual(self.body("evaluate", expression=text, frameId=frame)["result"], result, text)
+            else:
+                self.assertIn("a value is missing", self.refused("evaluate", expression=text, frameId=frame))
+        self.assertIn("runs nothing", self.refused("evaluate", expression="f()", frameId=frame))
+        self.assertIn("is missing", self.refused("evaluate", expression="", frameId=frame))
         self.go()
         self.finish(request)
 
@@ -348,6 +354,117 @@ class Breakpoints(WithDebugger):
         self.by_message()
         self.assertEqual(self.reply_to(request)["content"]["ename"], "Interrupted")
         self.until_idle(request)
+
+
+class Conditions(WithDebugger):
+    """Breakpoints that stop sometimes, and such that write a line instead."""
+
+    CODE = "local sum, x = 0, np.array{0.5}\nfor k = 1, 6 do\n    x = x + 1\n    sum = sum + k\nend\nsum"
+
+    def point_at(self, line, code=CODE, **conditions):
+        """Sets one breakpoint; returns what became of it."""
+        path = self.body("dumpCell", code=code)["sourcePath"]
+        answer = self.body("setBreakpoints", source={"path": path}, breakpoints=[{"line": line, **conditions}])
+        return answer["breakpoints"][0]
+
+    def stops(self, name, code=CODE):
+        """Runs a cell, and goes on wherever it stops; returns the values of a name there, and the cell."""
+        request, values = self.send(code), []
+        while True:
+            message = self.kc.get_iopub_msg(timeout=TIMEOUT)
+            content = message["content"]
+            if message["msg_type"] == "debug_event" and content["event"] == "stopped":
+                self.assertEqual(content["body"]["reason"], "breakpoint")
+                self.description = content["body"].get("description")
+                self.frames = self.body("stackTrace", threadId=1)["stackFrames"]
+                values.append(self.inside()[name])
+                self.go()
+            elif message["msg_type"] == "execute_result":
+                self.assertEqual(content["data"]["text/plain"], "21")
+            elif message["msg_type"] == "stream":
+                self.text += content["text"]
+            elif message["msg_type"] == "status" and content["execution_state"] == "idle" and \
+                    message["parent_header"].get("msg_id") == request:
+                return values
+
+    def setUp(self):
+        super().setUp()
+        self.text = ""
+
+    def test_announced(self):
+        found = self.body("initialize")
+        for name in ("supportsConditionalBreakpoints", "supportsHitConditionalBreakpoints", "supportsLogPoints"):
+            self.assertIs(found[name], True)
+        self.body("disconnect")
+
+    def test_conditions(self):
+        self.attach()
+        for condition, expected in (("k == 3", ["3"]), ("k % 2 == 0 and sum > 1", ["4", "6"]),
+                                    ("x > 4", ["4", "5", "6"]), ("not (k ~= 1 and k < 6)", ["1", "6"]), ("x:max() >= 6.5 or k == -1", ["6"]),
+                                    ("x[0] < 2", ["1"]), ("x.shape[1] == k", ["1"]), ("nothing", []),
+                                    ("nothing == nil and #'ab' .. k == '25'", ["5"]), ("", list("123456"))):
+            self.assertIs(self.point_at(4, condition=condition)["verified"], True, condition)
+            self.assertEqual(self.stops("k"), expected, condition)
+            self.assertIsNone(self.description if expected else None)
+
+    def test_hits(self):
+        self.attach()
+        for hits, expected in (("2", ["2"]), ("== 2", ["2"]), (">= 5", ["5", "6"]), ("> 5", ["6"]), ("% 3", ["3", "6"]),
+                               ("<2", ["1"]), ("<= 1", ["1"]), ("%0", [])):
+            self.point_at(4, hitCondition=hits)
+            self.assertEqual(self.stops("k"), expected, hits)
+        self.point_at(4, hitCondition="2", condition="k > 2")
+        self.assertEqual(self.stops("k"), ["4"])
+
+    def test_messages(self):
+        self.attach()
+        self.point_at(4, logMessage="k is {k}, x {x:item()} {rows[1]} {nothing}", condition="k < 3")
+        self.run_cell("rows = {'one'}")
+        self.assertEqual(self.stops("k"), [])
+        self.assertEqual(self.text, "k is 1, x 1.5 one nil\nk is 2, x 2.5 one nil\n")
+
+    def test_two_on_a_line(self):
+        self.attach()
+        path = self.body("dumpCell", code=self.CODE)["sourcePath"]
+        self.body("setBreakpoints", source={"path": path},
+                  breakpoints=[{"line": 4, "condition": "k == 2"}, {"line": 4, "condition": "k == 5"}])
+        self.assertEqual(self.stops("k"), ["2", "5"])
+
+    def test_what_does_not_read(self):
+        self.attach()
+        for conditions, text in (({"condition": "k = 3"}, "== compares"), ({"condition": "k >"}, "a value is missing"),
+                                 ({"condition": "f(k)"}, "functions are not called"), ({"condition": "(" * 900}, "'"),
+                                 ({"condition": "k + 1" * 400}, "at most 1000 bytes"),
+                                 ({"condition": "'a"}, "no value"),
+                                 ({"hitCondition": "often"}, "is none"), ({"hitCondition": "3 >"}, "is none"),
+                                 ({"logMessage": "{k +}"}, "{k +}: a value is missing at the end")):
+            found = self.point_at(4, **conditions)
+            self.assertIs(found["verified"], False, conditions)
+            self.assertIn(text, found["message"])
+            self.assertEqual(self.stops("k"), [])
+
+    def test_what_fails(self):
+        self.attach()
+        self.run_cell("guard = setmetatable({}, {__index = error, __eq = error, __lt = error, __len = error})\n"
+                      "many = np.ones(3)")
+        for condition, text in (("nothing.field", "nil has no fields"), ("many > 3", "an array of shape (3,) is no"),
+                                ("guard > 3", "> of a value that is a table"), ("guard.field.more", "nil has"),
+                                ("guard:sum()", "only item, sum"), ("x.nothing", "no field 'nothing'"),
+                                ("'a' + 1", "arithmetic")):
+            self.point_at(5, condition=condition, code=self.CODE)
+            self.point_at(4, condition=f"k == 2 and {condition}")
+            self.assertEqual(self.stops("k"), ["2"], condition)
+            self.assertIn("failed: ", self.description)
+            self.assertIn(text, self.description)
+        self.point_at(4, condition="#guard == 0 and guard ~= many[0] and k == 2")
+        self.assertEqual(self.stops("k"), ["2"])
+
+    def test_traced_arrays(self):
+        self.attach()
+        code = "np.jit(function(v)\n    local w = v + 1\n    return w * 2\nend)(np.ones{1}):sum():item() + 17"
+        self.point_at(3, code=code, condition="w > 1")
+        self.assertEqual(self.stops("w", code), ["f32[1], not computed yet"])
+        self.assertIn("being traced has no value", self.description)
 
 
 class Errors(WithDebugger):

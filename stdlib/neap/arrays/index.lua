@@ -649,8 +649,8 @@ local function updater(how)
         value = create.value(name, value, code)
         local part = part_shape(p)
         if not shape.broadcasts_to(shape_of(value), part) then
-            fail("np.%s: a value of shape %s does not broadcast to the part of shape %s%s", name, core.shape_text(value),
-                 core.shape_text(part), shape.remedy(shape_of(value), part))
+            fail("np.%s: a value of shape %s does not broadcast to the part of shape %s%s", name,
+                 core.shape_text(value), core.shape_text(part), shape.remedy(shape_of(value), part))
         end
         value = shape.broadcast_to(value, part)
         if #p.arrays == 0 then return (update_slices(x, p, how, value, part)) end
