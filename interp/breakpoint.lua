@@ -79,6 +79,8 @@ end)
 
 -- ---- The prompt -----------------------------------------------------------------------------------------------------
 
+local numbered, number -- the command with breakpoints (core.command), and the last number of a command that they read
+
 --- Runs a command with the names of the chosen function. Its values are text in a notebook, too: they are no results of
 -- the cell.
 local function run_text(state, text)
@@ -86,10 +88,12 @@ local function run_text(state, text)
     local locals, before = frames.locals(frame), {}
     for name, value in pairs(locals.values) do before[name] = value end
     session.environment = frames.environment(frame, locals)
-    local present = repl.present
-    repl.present = repl.present_text
+    local present, inner = repl.present, repl.inner
+    if numbered ~= core.command or not number then numbered, number = core.command, 0 end
+    number = number + 1
+    repl.present, repl.inner = repl.present_text, number
     local ok, problem = pcall(repl.run, text, session)
-    repl.present = present
+    repl.present, repl.inner = present, inner
     frames.write(frame, locals, before)
     session.scope:settle()
     if not ok then error(problem, 0) end

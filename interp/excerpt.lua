@@ -174,7 +174,7 @@ local function read_line(name, number)
         if stamp and stamp ~= system.stamp(path) then return nil end
     end
     local line = source.line(name, number)
-    if line and number == 1 and name:find "^=%[%d+%]$" then line = line:gsub("^return nil, ", "") end -- repl.lua
+    if line and number == 1 and name:find "^=%[[%d%.]+%]$" then line = line:gsub("^return nil, ", "") end -- repl.lua
     return line
 end
 
@@ -192,7 +192,8 @@ end
 
 --- What the source of a chunk is called that messages call `file`; nil if they have cut its name.
 local function source_name(file)
-    if file:find "^%(.*%)$" or file:find "^%[%d+%]$" or file == "stdin" or file == "prompt" then return "=" .. file end
+    local is_typed = file:find "^%(.*%)$" or file:find "^%[[%d%.]+%]$" or file == "stdin" or file == "prompt"
+    if is_typed then return "=" .. file end
     if not file:find "^%.%.%." and not file:find "^%[string " then return "@" .. file end
 end
 

@@ -6,7 +6,8 @@
 -- typed again without what it shows. Variables that are `local` stay (locals.lua); the values are kept (results.lua).
 --
 -- A *session* is where commands run: { scope = its local variables, environment = where its other names are, nil: the
--- globals, words = commands of its own }. The prompt has one; a breakpoint has its own (breakpoint.lua).
+-- globals, words = commands of its own }. The prompt has one; a breakpoint has its own (breakpoint.lua), whose commands
+-- are parts of the one that runs: they take no numbers, and :save leaves them out.
 local core = require "neap.core"
 local source = require "neap.core.source"
 local locals = require "neap.interp.locals"
@@ -33,9 +34,14 @@ repl.reader = main -- the session whose next command is being typed
 
 -- ---- Reading --------------------------------------------------------------------------------------------------------
 
---- The name of the chunk of the command that runs.
+-- Of the commands that a breakpoint has read while this command runs, the number of the one that runs now; nil: none.
+repl.inner = nil
+
+--- The name of the chunk of the command that runs: "[3]", of the second one at a breakpoint in it "[3.2]", of one in a
+-- script "[2]".
 local function chunk_name()
-    return ("=[%d]"):format(results.count)
+    if not repl.inner then return ("=[%d]"):format(results.count) end
+    return results.count > 0 and ("=[%d.%d]"):format(results.count, repl.inner) or ("=[%d]"):format(repl.inner)
 end
 
 local TYPED = "=neap/typed" -- a chunk of the library's, whose errors nobody explains
@@ -237,7 +243,7 @@ repl.present = repl.present_text
 local function display(quiet, is_last, ...)
     local count = select("#", ...) - 1
     if count < 1 or count == 1 and is_stream((select(2, ...))) then return end
-    results.keep((select(2, ...)))
+    results.keep((select(2, ...)), repl.inner ~= nil)
     if not quiet and not (count == 1 and was_shown((select(2, ...)))) then repl.present(is_last, select(2, ...)) end
 end
 repl.display = display
@@ -311,18 +317,20 @@ local function run_command(text, session)
     if not text:find "%S" then return end
     local word = word_of(text, session)
     if word == "help" then text = ":help" end
-    results.count = results.count + 1
-    core.command = results.count
+    if not repl.inner then
+        results.count = results.count + 1
+        core.command = results.count
+    end
     sites.enter(chunk_name():sub(2))
     if word == "exit" or word == "quit" then
         os.exit(nil, true)
     elseif is_special(text) then
         require("neap.interp.commands").run(text, session)
     else
-        repl.last = text
+        repl.last = not repl.inner and text or repl.last
         questions.remember(chunk_name(), text)
         run_code(text, session)
-        repl.texts[#repl.texts + 1] = text
+        if not repl.inner then repl.texts[#repl.texts + 1] = text end
     end
     if core.leave_bars then core.leave_bars() end -- of np.progress
     if repl.after then repl.after(text, session) end

@@ -9,7 +9,7 @@ local results = { count = 0 } -- count: commands so far, the one that runs inclu
 local KEPT, BYTES = 20, 64 * 2 ^ 20
 local MAX_VISITED = 10000 -- values of a table that are looked at for its size
 
-local list = {} -- oldest first: { number, value, bytes }
+local list = {} -- oldest first: { number, value, bytes }; of a value without a number the last one alone is kept
 
 --- The bytes of an array; of all arrays and strings in a table. An array that is not computed counts as if it were.
 local function bytes_of(value, seen)
@@ -23,11 +23,12 @@ local function bytes_of(value, seen)
 end
 results.bytes_of = function(value) return bytes_of(value, { count = 0 }) end
 
---- Keeps the value of the command that runs.
-function results.keep(value)
+--- Keeps the value of the command that runs; is_inner: of one at a breakpoint in it, which is the last value alone.
+function results.keep(value, is_inner)
     if type(value) == "nil" or rawequal(value, results.out) then return end
-    if list[#list] and list[#list].number == results.count then list[#list] = nil end
-    list[#list + 1] = { number = results.count, value = value, bytes = results.bytes_of(value) }
+    local last = list[#list] and list[#list].number
+    if list[1] and (last == nil or last == results.count and not is_inner) then list[#list] = nil end
+    list[#list + 1] = { number = not is_inner and results.count or nil, value = value, bytes = results.bytes_of(value) }
     local older = 0
     for k = 1, #list - 1 do older = older + list[k].bytes end
     while #list > KEPT or (older > BYTES and #list > 1) do
@@ -61,7 +62,9 @@ results.out = setmetatable({}, {
         if not list[1] then return "no command has given a value yet" end
         local show = require "neap.interp.show"
         local rows = {}
-        for k, entry in ipairs(list) do rows[k] = { ("Out[%d]"):format(entry.number), show.brief(entry.value) } end
+        for _, entry in ipairs(list) do
+            if entry.number then rows[#rows + 1] = { ("Out[%d]"):format(entry.number), show.brief(entry.value) } end
+        end
         return show.columns(rows)
     end,
 })

@@ -77,10 +77,19 @@ local function indexed_nothing(message)
     return ("%s; %s(…) gave none: a function gives its value by return"):format(message, found)
 end
 
+--- np.table.group: a method of what the function gives.
+local function method_of_table(message)
+    local member = (source.current() or ""):match "np%.table%s*[%.:]%s*([%a_][%w_]*)"
+    require "neap.inspect.help"
+    if not member or not core.help.entry("table." .. member) then return nil end
+    return ('%s; t:%s(…) is a method of t = np.table{…}: np.help "table.%s"'):format(message, member, member)
+end
+
 --- x.at[0].set(5), np.add.reduce(x): a function has no fields.
 local function indexed_function(message)
     local name = message:match "attempt to index %a+ '([%w_]+)' %(a function value%)"
     if name == "at" then return message .. "; a changed copy is x:at{0}:set(5)" end
+    if name == "table" then return method_of_table(message) end
     if not name or not core.methods[name] or not rawget(core.np, name) then return nil end
     return ("%s; np.%s(x, …) and x:%s(…) are calls"):format(message, name, name)
 end

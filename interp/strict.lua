@@ -112,7 +112,7 @@ function strict.is_typing() return scope_of_prompt ~= nil end
 
 --- Whether a chunk of this name was typed at the prompt.
 local function is_typed(name)
-    return name:find "^=%[%d+%]" ~= nil
+    return name:find "^=%[[%d%.]+%]" ~= nil
 end
 
 --- Starts it. `scope`: the prompt's local variables; without it only --strict is meant.

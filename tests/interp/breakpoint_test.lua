@@ -409,5 +409,16 @@ not reached
     check.equal(stops, 3)
 end)
 
+test("commands typed there take no numbers, and are not saved", function()
+    local path = process.file "" .. ".lua"
+    local commands = { "f = function(k) np.breakpoint() return k end", "f(3)", "k + 1", "error 'oops'", "_ * 10", ":c",
+                       "_ == 3, Out[2] == 3", ":save " .. path, "error 'later'" }
+    local _, out, err = process.run_neap({ "-i", "--no-startup" }, table.concat(commands, "\n") .. "\n")
+    check.ok(out:find "4\n.*40\n.*3\n.*true\ntrue\n.*3 commands in", out)
+    check.ok(err:find("[2.2]:1: oops", 1, true) and err:find("[5]:1: later", 1, true), err)
+    check.equal(process.read(path), table.concat({ commands[1], commands[2], commands[7] }, "\n") .. "\n")
+    os.remove(path)
+end)
+
 process.cleanup()
 check.done()

@@ -243,7 +243,7 @@ check.test(":debug looks at the functions of the last error", function()
                            "local function outer(k) return 1 + inner(k, 'x') end", "outer(3)", "1", ":debug", "w, h",
                            "shared", ":w", ":u", "k", ":who k", ":l", ":d", "y = 7", "y", "local own = y + 1", "own",
                            "nowhere", ":nothing", ":q", "own" }
-    matches(err, "%[2%]:1: attempt to index field 'z'", "%[19%]:1: the variable 'nowhere'",
+    matches(err, "%[2%]:1: attempt to index field 'z'", "%[6%.13%]:1: the variable 'nowhere'",
             "there is no command :nothing",
             "the variable 'own' has no value\n$")
     check.equal(out:match "> 1\n(.*)$", [[

@@ -121,6 +121,8 @@ local MISTAKES = {
     { "print(np.float32(3))", "attempt to call field 'float32' (a string value); np.float32 is the name of a dtype: "
       .. "x:astype(np.float32), np.array(3, {dtype=np.float32})" },
     { "print(np.f32)", "np has no 'f32': dtypes are texts, as in x:astype(\"f32\")" },
+    { "print(np.table.group)", "attempt to index field 'table' (a function value); t:group(…) is a method of t = "
+      .. 'np.table{…}: np.help "table.group"' },
     { "print(np.stats.norm(0, 1))", "attempt to call field 'norm' (a table value); it holds functions, which np.help "
       .. "\"np.stats.norm\" lists" },
     { "np.stats.norm.rvs(3)", "np.stats.norm has no 'rvs'; here it is np.random: normal(key, {3}), …" },

@@ -69,6 +69,14 @@ check.test("a variable of the user comes before the library's function of its na
     check.equal(#answers("x = {1}", "?x...")[2] > 0, true)
 end)
 
+check.test("methods of tables and their columns: by the table, by what makes it, as values", function()
+    local list = answers("t = np.table{age = {1, 2}, name = {'x', 'y'}}", "?t.group", "help(t.group)", "?t:group",
+                         'help "np.table.group"', "?t.name.upper", "?t.nothing_like_it")
+    for k = 2, 5 do has(list[k], "table:group(by, ", "A row for each different value of a column") end
+    has(list[6], "text:upper()")
+    has(list[7], "t.nothing_like_it")
+end)
+
 check.test("parts, fields, topics, sections", function()
     local list = answers("?np.linalg", "?linalg.svd", "?x.shape", "?vmap", "?docs/vmap", "?deferred", "?indexing",
                          "?null device", "?np", "?")

@@ -400,7 +400,8 @@ class Conditions(WithDebugger):
     def test_conditions(self):
         self.attach()
         for condition, expected in (("k == 3", ["3"]), ("k % 2 == 0 and sum > 1", ["4", "6"]),
-                                    ("x > 4", ["4", "5", "6"]), ("not (k ~= 1 and k < 6)", ["1", "6"]), ("x:max() >= 6.5 or k == -1", ["6"]),
+                                    ("x > 4", ["4", "5", "6"]), ("not (k ~= 1 and k < 6)", ["1", "6"]),
+                                    ("x:max() >= 6.5 or k == -1", ["6"]),
                                     ("x[0] < 2", ["1"]), ("x.shape[1] == k", ["1"]), ("nothing", []),
                                     ("nothing == nil and #'ab' .. k == '25'", ["5"]), ("", list("123456"))):
             self.assertIs(self.point_at(4, condition=condition)["verified"], True, condition)

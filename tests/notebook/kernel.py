@@ -526,6 +526,20 @@ class Questions(WithKernel):
         self.answer("b")
         self.assertEqual(self.finish(request).text(), "a\nb\n")
 
+    def test_commands_at_a_breakpoint_take_no_numbers(self):
+        count = self.run_cell("1").reply["execution_count"]
+        request = self.send("np.breakpoint();\n'of the cell'", allow_stdin=True)
+        for command in ("2 + 3", "_ + 1", "error 'oops'", "function of_breakpoint() error 'inside' end", ":c"):
+            self.answer(command, prompt="(breakpoint) ")
+        cell = self.finish(request)
+        self.assertEqual(cell.reply["execution_count"], count + 1)
+        self.assertIn("\n5\n6\n", cell.text())
+        self.assertIn(f"[{count + 1}.3]:1: oops", cell.text("stderr"))
+        cell = self.run_cell(f"_ == 'of the cell', _ == Out[{count + 1}]")
+        self.assertEqual(cell.reply["execution_count"], count + 2)
+        self.assertEqual(cell.of("execute_result")[0]["data"]["text/plain"], "true\ntrue")
+        self.assertIn(f"[{count + 1}.4]:1: inside", self.run_cell("of_breakpoint()").reply["evalue"])
+
     def test_breakpoint(self):
         self.run_cell("f = np.jit(function(x) local y = x * 2 np.breakpoint() return y end)")
         for code in "print(f(np.ones(2)))", "local y = np.ones(2) * 2 np.breakpoint() print(y)":

@@ -131,6 +131,8 @@ end
 
 --- Prototypes of functions that np.callback was given: these run later, not while another function is recorded.
 core.callbacks = setmetatable({}, { __mode = "k" })
+-- By function: the name by which help knows a method that np has under none.
+core.method_names = setmetatable({}, { __mode = "k" })
 
 local files = setmetatable({}, { __mode = "k" }) -- by function: its file, false: it is C or of this library
 

@@ -69,12 +69,15 @@ end
 
 -- ---- From a text or a value to what is meant ------------------------------------------------------------------------
 
---- A column of an np.table; nil: the value has none of this name.
-local function column_of(value, name)
+--- A column or a method of an np.table, or a method of one of its columns; nil: the value has none of this name.
+local function member_of(value, name)
     local meta = type(value) == "userdata" and debug.getmetatable(value)
     local list = type(meta) == "table" and rawget(meta, "__members")
-    local column = list and rawget((list(value)), name)
-    return (is_array(column) or type(column) == "userdata") and column or nil
+    if not list then return nil end
+    local column = rawget((list(value)), name)
+    if is_array(column) or type(column) == "userdata" then return column end
+    local ok, method = pcall(function() return value[name] end)
+    return ok and core.method_names[method] and method or nil
 end
 
 --- The value at a path such as "linalg.svd" in a value, without loading or calling anything.
@@ -88,7 +91,7 @@ local function value_at(value, path)
             local index = type(meta) == "table" and rawget(meta, "__index")
             value = found == nil and type(index) == "table" and index[name] or found
         else
-            value = column_of(value, name)
+            value = member_of(value, name)
             if value == nil then return nil end
         end
     end
@@ -106,6 +109,7 @@ local function name_of(value)
     load_known()
     if value == nil then return nil end
     value = unwatched(value)
+    if core.method_names[value] then return core.method_names[value] end
     for name in pairs(by_name) do
         local path, method = name:match "^np%.(.*)$", name:match "^x%.(.*)$"
         if path and rawequal(unwatched(value_at(np, path)), value)
@@ -116,13 +120,14 @@ local function name_of(value)
     if value == np then return "np" end
 end
 
---- The full name that a text means: "sum", "x:sum", "np.linalg.svd(a)", "linalg.svd". nil: none.
+--- The full name that a text means: "sum", "x:sum", "np.linalg.svd(a)", "linalg.svd", "np.table.group", a method of
+-- what np.table gives. nil: none.
 local function full_name(text, look)
     local head, rest = text:match "^([%a_][%w_]*)[%.:]([%w_%.:]+)$"
     local candidates = { text, "np." .. text, "x." .. text }
     if head then
         rest = rest:gsub(":", ".")
-        candidates = { head .. "." .. rest, "np." .. head .. "." .. rest }
+        candidates = { head .. "." .. rest, "np." .. head .. "." .. rest, head == "np" and rest or nil }
         local value = look(head)
         local last = rest:match "[^%.]+$"
         if last and (value == nil or is_array(value)) then candidates[#candidates + 1] = "x." .. last end

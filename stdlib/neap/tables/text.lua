@@ -185,11 +185,11 @@ function text.list(column)
 end
 
 --- A method f that refuses more arguments than it has parameters, and a call with a dot, whose first argument is_own
--- does not know; `name`, "text.upper", is what errors call it.
+-- does not know; `name`, "text.upper", is what errors and help call it.
 function text.strict(name, f, is_own)
     local info = debug.getinfo(f, "u")
     local most = info.isvararg and math.huge or info.nparams
-    return function(...)
+    local function strict(...)
         if not is_own((...)) then
             local part, method = name:match "^(%w+)%.(.*)$"
             core.raise(name, "call it as %s:%s(…), with a colon", part == "table" and "t" or part, method)
@@ -198,6 +198,8 @@ function text.strict(name, f, is_own)
         if extra ~= nil then core.too_many(name, most - 1, extra) end
         return f(...)
     end
+    core.method_names[strict] = name
+    return strict
 end
 
 --- How many levels a column has.

@@ -258,7 +258,7 @@ end
 --- Whether the function of an upvalue was typed at the prompt or in a notebook. In a script a counter around a function
 -- is a way to tell how often that was recorded.
 local function is_typed(place)
-    return place.index and debug.getinfo(place.f, "S").source:find "^=%[%d+%]$" ~= nil
+    return place.index and debug.getinfo(place.f, "S").source:find "^=%[[%d%.]+%]$" ~= nil
 end
 
 --- After the body of f has run: what it assigned another number to, a variable or a field; nil: nothing. `before` is
