@@ -295,6 +295,21 @@ test("formats and sizes", function()
     check.raises(function() figure:save("a.png", { dpi = -1 }) end, "dpi")
 end)
 
+test("letters are as large in each format: ticks and labels of 10 points of 96 dots an inch", function()
+    local figure = plot.figure { figsize = { 4, 3 } }:line { 1, 2 }:xlabel "x":title("a title"):text(0, 1, "large",
+        { fontsize = 20 })
+    local sizes = {}
+    for size in figure:svg():gmatch 'font%-size="([%d%.]+)' do sizes[size] = true end
+    check.equal(sizes, { ["13.00"] = true, ["15.60"] = true, ["26.00"] = true })
+    figure:save(temporary .. ".eps")
+    local found = {}
+    for size in process.read(temporary .. ".eps"):gmatch "\n(%d+%.?%d*) %S+ %S+ %S+ %S+ %S+ Tm" do
+        found[math.floor(size * 10 + 0.5) / 10] = true -- of a page that is a hundredth of an inch for each dot
+    end
+    os.remove(temporary .. ".eps")
+    check.equal(found, { [9.6] = true, [11.5] = true, [19.2] = true })
+end)
+
 --- Whether any pixel of a part of the picture, from 0 to 1 each way, has a colour.
 local function has_color(figure, want, left, right, top, bottom)
     local at, width, height = pixels(figure, { dpi = 50 })

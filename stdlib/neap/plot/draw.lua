@@ -15,6 +15,10 @@ local raise = core.raise
 local draw = {}
 
 local FONT, FONT_SIZE = "DejaVu Sans", 10
+-- Sizes of letters are points of a picture with 96 dots an inch, whose dots are hundredths of an inch of a figure. SVG's
+-- unit is such a dot; gnuplot counts the font's size in it, by which it also measures points and margins. A page has 72
+-- points an inch, of which gnuplot's fontscale counts three quarters.
+local SVG_LETTERS, PAGE_LETTERS = 1.3, 96 / 100 * 0.75
 local NO_WINDOWS = "this gnuplot opens no windows: install the package gnuplot-x11 instead of gnuplot-nox"
 local MISSING = "pictures are drawn by the program 'gnuplot', which is not here: install the package gnuplot-nox"
 
@@ -26,15 +30,15 @@ local TERMINALS = {
     end,
     svg = function(width, height, scale)
         return ('svg enhanced size %d,%d font "%s,%d" fontscale %.4g background rgb "#ffffff"')
-            :format(width, height, FONT, FONT_SIZE * 1.3, scale)
+            :format(width, height, FONT, FONT_SIZE * SVG_LETTERS, scale)
     end,
     pdf = function(width, height, scale)
-        return ('pdfcairo enhanced size %.6gin,%.6gin font "%s,%d" background rgb "#ffffff"')
-            :format(width / scale / 100, height / scale / 100, FONT, FONT_SIZE * 0.75)
+        return ('pdfcairo enhanced size %.6gin,%.6gin font "%s,%d" fontscale %.4g background rgb "#ffffff"')
+            :format(width / scale / 100, height / scale / 100, FONT, FONT_SIZE, PAGE_LETTERS)
     end,
     eps = function(width, height, scale)
-        return ('epscairo enhanced size %.6gin,%.6gin font "%s,%d"')
-            :format(width / scale / 100, height / scale / 100, FONT, FONT_SIZE * 0.75)
+        return ('epscairo enhanced size %.6gin,%.6gin font "%s,%d" fontscale %.4g')
+            :format(width / scale / 100, height / scale / 100, FONT, FONT_SIZE, PAGE_LETTERS)
     end,
     sixel = function(width, height, scale)
         return ('sixelgd enhanced truecolor size %d,%d font "%s,%d" fontscale %.4g')
@@ -106,7 +110,8 @@ end
 --- The same of a figure.
 function draw.picture(name, figure, format, width, height, scale)
     local change = BY_PANGO[format] and fonts.drawable or nil
-    return draw.script(name, script.of(figure, width, height, scale, change), format, width, height, scale)
+    local list = script.of(figure, width, height, scale, change, format == "svg" and SVG_LETTERS or 1)
+    return draw.script(name, list, format, width, height, scale)
 end
 
 local function title_of(figure)

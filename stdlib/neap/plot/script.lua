@@ -179,7 +179,7 @@ end
 function MARKS.text(out, mark, view)
     local tip = mark.tip or { mark.x, mark.y }
     if is_cut(mark.x, mark.y, view) or is_cut(tip[1], tip[2], view) then return end
-    local size = mark.fontsize and (' font ",%.4g"'):format(mark.fontsize) or ""
+    local size = mark.fontsize and script_text.font(mark.fontsize, view) or ""
     if mark.tip and view.mode ~= "frame" then
         out(("set arrow from first %.17g, %s %.17g to first %.17g, %s %.17g head filled front lw %.3g lc %s\n")
             :format(mark.x, view.place, mark.y, mark.tip[1], view.place, mark.tip[2], view.scale,
@@ -219,8 +219,9 @@ local function measure(axes, size)
 end
 
 --- The size of each of a figure's axes, and the scale of lines and letters, where the figure has so many pixels.
-local function size_of_axes(figure, width, height, scale)
-    return { width = math.ceil(width / figure.columns), height = math.ceil(height / figure.rows), scale = scale }
+local function size_of_axes(figure, width, height, scale, letters)
+    return { width = math.ceil(width / figure.columns), height = math.ceil(height / figure.rows), scale = scale,
+             letters = letters or 1 }
 end
 
 --- Makes the axes of several figures alike: axes at the same place cover the union of ranges. dpi: as of
@@ -341,7 +342,7 @@ local EDGE, CELL = 20, 4 -- pixels that texts leave free; of a character in the 
 local function beside(text, size, extent, view)
     if view.mode then return quote(script_text.cut(text, math.floor(extent / CELL) - 2), view.enhanced) end
     local fitted, fitting = script_text.fitted(text, size, extent / view.scale - EDGE, view.enhanced)
-    return ("%s font \",%.4g\""):format(quote(fitted, view.enhanced), fitting)
+    return quote(fitted, view.enhanced) .. script_text.font(fitting, view)
 end
 
 --- The range, the text and the ticks of an axis: x, y, z, or y2. given: ticks that the user has set, or names.
@@ -443,7 +444,7 @@ local function write_axes(out, out_data, measured, size, place, mode)
     for k, box in ipairs(boxes) do
         local sides, above = surroundings(axes, twin)
         views[k] = { x = box.x, y = box.y, colors = box.colors, width = width, height = height, scale = scale,
-                     beside = sides, above = above, enhanced = enhanced, mode = mode,
+                     letters = size.letters or 1, beside = sides, above = above, enhanced = enhanced, mode = mode,
                      point_scale = mode == "cells" and DOT * scale or scale, place = k == 1 and "first" or "second",
                      equal = axes.aspect == "equal", has_twin = twin ~= nil }
     end
@@ -490,18 +491,18 @@ local function into(list, change)
 end
 
 --- The commands that draw a figure on the terminal that was set before: a list of texts. scale: of lines and letters;
--- change: makes other texts of the commands, which are UTF-8, or nil.
-function script.of(figure, width, height, scale, change)
+-- change: makes other texts of the commands, which are UTF-8, or nil; letters: what the terminal calls a point (1).
+function script.of(figure, width, height, scale, change, letters)
     local list = {}
     local out, out_data = into(list, change), into(list)
     out "set encoding utf8\n"
     local several = figure.rows * figure.columns > 1 or figure.title_text
     if several then
-        local view = { scale = scale, enhanced = figure.enhanced }
+        local view = { scale = scale, letters = letters or 1, enhanced = figure.enhanced }
         local title = figure.title_text and " title " .. beside(figure.title_text, 14, width, view) or ""
         out(("set multiplot layout %d,%d rowsfirst%s\n"):format(figure.rows, figure.columns, title))
     end
-    local size = size_of_axes(figure, width, height, scale)
+    local size = size_of_axes(figure, width, height, scale, letters)
     local list_of_axes = measure_all(figure, nil, size)
     for k = 1, figure.rows * figure.columns do
         local place = figure.share and share.margins(figure, k, width / scale, height / scale) or ""

@@ -116,8 +116,9 @@ shapes.wedge = {
             local x, y = place_at(p, layer, distance)
             local most = label_room(text, math.max(view.width / view.scale - GAP, GAP))
             local fitted, size = script_text.fitted(text, POINTS, most, view.enhanced)
-            labels[#labels + 1] = ("set label %s at first %.17g, first %.17g %s front font \",%.4g\"\n")
-                :format(script_text.quote(fitted, view.enhanced), x, y, words or x > 0 and "left" or "right", size)
+            labels[#labels + 1] = ("set label %s at first %.17g, first %.17g %s front%s\n"):format(
+                script_text.quote(fitted, view.enhanced), x, y, words or x > 0 and "left" or "right",
+                script_text.font(size, view))
         end
         if layer.text and layer.text ~= "" then label(layer.text, layer.shared.label_at) end
         if layer.shared.percent_format then

@@ -93,6 +93,11 @@ function text.fitted(s, size, room, enhanced)
     return s:gsub("[^\n]+", function(line) return wrapped(line, math.floor(room / (LETTER * SMALLEST))) end), SMALLEST
 end
 
+--- The words for letters of so many points, behind a text.
+function text.font(size, view)
+    return (' font ",%.4g"'):format(size * view.letters)
+end
+
 --- A text each of whose lines has so many characters at most; "…" stands for what is left out.
 function text.cut(s, most)
     return (text.valid(s):gsub("[^\n]+", function(line)
