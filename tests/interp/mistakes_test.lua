@@ -121,6 +121,18 @@ local MISTAKES = {
     { "print(np.float32(3))", "attempt to call field 'float32' (a string value); np.float32 is the name of a dtype: "
       .. "x:astype(np.float32), np.array(3, {dtype=np.float32})" },
     { "print(np.f32)", "np has no 'f32': dtypes are texts, as in x:astype(\"f32\")" },
+    { "t = np.table{a = {1, 2}, s = {'x', 'y'}} t:where(t.a:gt(1))", "np.table: there is no column 'where'; there are "
+      .. "a, s; here it is t:filter(mask)" },
+    { "t = np.table{a = {1, 2}, s = {'x', 'y'}} t:filter(t.s == 'x')", "np.table.filter: argument 1 (mask) must be an "
+      .. "array of bool, as t.price:eq(3) gives (t.price == 3 is no array), got a boolean" },
+    { "t = np.table{a = {1, 2}, s = {'x', 'y'}} t:select('a', 's')", "np.table.select: several names are one list: "
+      .. 't:select{"a", "s"}' },
+    { "t = np.table{a = {1, 2}, s = {'x', 'y'}} print(t[{'a', 's'}])", "np.table: there is no column a table; there "
+      .. "are a, s; t:select{…} takes a list of names" },
+    { "t = np.table{a = {1, 2}, s = {'x', 'y'}} print(t.a.max())", "np.max: argument 1 must be an array or a number, "
+      .. "got nothing (nil); methods take a colon: t.a:max(…)" },
+    { "t = np.table{a = {1, 2}, s = {'x', 'y'}} t:join(t, 'a')", "np.table.join: options must be a table such as "
+      .. '{on="a"}, got the string "a"' },
     { "print(np.table.group)", "attempt to index field 'table' (a function value); t:group(…) is a method of t = "
       .. 'np.table{…}: np.help "table.group"' },
     { "print(np.stats.norm(0, 1))", "attempt to call field 'norm' (a table value); it holds functions, which np.help "

@@ -249,6 +249,21 @@ aliases.tables = {
     to_json = "np.io.write_jsonl(path, t)", to_feather = "np.io.write_feather(path, t)",
     to_parquet = "np.io.write_parquet(path, t)", apply = "t:with{column = …}",
     dt = "t.column.year, t.column:strftime(format)", str = "t.column:lower() and its kin",
+    where = "t:filter(mask)", subset = "t:filter(mask)", arrange = "t:sort(by)", order_by = "t:sort(by)",
+    mutate = "t:with{column = …}", insert = "t:with{column = …}", astype = 't:with{column = t.column:astype("f32")}',
+    copy = "t itself: tables never change", set_index = "t itself: all columns are alike",
+    reset_index = "t itself: all columns are alike", summarise = "t:agg{…}", summarize = "t:agg{…}",
+    corr = "np.corrcoef(np.stack{t.a, t.b})", plot = "np.plot.line(t.a, t.b)", hist = "np.plot.hist(t.column)",
+    boxplot = "np.plot.boxplot(t.a, {by=t.b})", nrow = "#t", ncol = "#t.columns", nrows = "#t", ncols = "#t.columns",
+    length = "#t", size = "#t", keys = "t.columns", items = "for k, name in ipairs(t.columns) do … t[name] end",
+}
+
+--- By name what to write here for a method of pandas' columns of texts.
+aliases.texts = {
+    value_counts = 't:value_counts("column")', nunique = "#column:unique()", replace = "column:gsub(pattern, by)",
+    fillna = "t:fillna{column = v}", isna = "column:isnan()", isnull = "column:isnan()",
+    tolist = "column:totable()", astype = "column:to_numeric()", upper_case = "column:upper()",
+    str = "the column itself: column:upper()", sort = "t:sort(\"column\")", groupby = 't:group("column")',
 }
 
 --- By name as elsewhere the dtype here.

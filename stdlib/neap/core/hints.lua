@@ -217,7 +217,7 @@ local function is_dtype(value)
 end
 
 -- Options that take a number, and a text, where functions of other libraries have them as arguments.
-local NUMBERS, TEXTS = { "lr", "ord", "axis", "bins" }, { "ord", "label", "mode" }
+local NUMBERS, TEXTS = { "lr", "ord", "axis", "bins" }, { "on", "ord", "label", "mode" }
 
 --- An options table that the function has, with the value in it if that fits: {dtype="f64"}.
 local function example(value, known)
@@ -312,6 +312,14 @@ function hints.changed_part()
     return ("a changed copy is %s = %s:at{%s}:set(%s)"):format(name, name, items, value)
 end
 
+--- The field of a variable that is a table of Lua's, or a column of an np.table.
+local function field_of(value, name)
+    if type(value) == "table" then return rawget(value, name) end
+    local meta = type(value) == "userdata" and debug.getmetatable(value)
+    local members = type(meta) == "table" and rawget(meta, "__members")
+    return members and rawget((members(value)), name)
+end
+
 --- "; methods take a colon: x:sum()" if the user's line calls the method `name` of an array by a dot; else nothing.
 function hints.dot(name)
     local short = name and name:match "[%w_]+$"
@@ -329,6 +337,11 @@ function hints.dot(name)
     for receiver, method in line:gmatch "%f[%w_%.:]([%a_][%w_]*)%.([%a_][%w_]*)%s*%(%s*%)" do -- x.flatten()
         if core.methods[method] and is_array(source.variable(receiver, level)) then
             return ("; methods take a colon: %s:%s()"):format(receiver, method)
+        end
+    end
+    for head, field, method in line:gmatch "%f[%w_%.:]([%a_][%w_]*)%.([%a_][%w_]*)%.([%a_][%w_]*)%s*[%({]" do
+        if method == short and core.methods[method] and is_array(field_of(source.variable(head, level), field)) then
+            return ("; methods take a colon: %s.%s:%s(…)"):format(head, field, method) -- t.price.max()
         end
     end
     if core.methods[short] and line:find("[%)}%]]%." .. short .. "%s*%(") then -- f(x).copy()

@@ -15,9 +15,9 @@ local raise = core.raise
 local draw = {}
 
 local FONT, FONT_SIZE = "DejaVu Sans", 10
--- Sizes of letters are points of a picture with 96 dots an inch, whose dots are hundredths of an inch of a figure. SVG's
--- unit is such a dot; gnuplot counts the font's size in it, by which it also measures points and margins. A page has 72
--- points an inch, of which gnuplot's fontscale counts three quarters.
+-- Sizes of letters are points of a picture with 96 dots an inch, whose dots are hundredths of an inch of a figure. The
+-- unit of SVG is such a dot; gnuplot counts the font's size in it, by which it also measures points and margins. A page
+-- has 72 points an inch, of which gnuplot's fontscale counts three quarters.
 local SVG_LETTERS, PAGE_LETTERS = 1.3, 96 / 100 * 0.75
 local NO_WINDOWS = "this gnuplot opens no windows: install the package gnuplot-x11 instead of gnuplot-nox"
 local MISSING = "pictures are drawn by the program 'gnuplot', which is not here: install the package gnuplot-nox"

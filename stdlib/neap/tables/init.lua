@@ -180,7 +180,8 @@ local function no_column(t, name, key)
     local shown = type(key) == "string" and "'" .. key .. "'" or describe(key):gsub("^the number ", "")
     raise(name, "there is no column %s%s; there are %s%s", shown,
           close and (" (is it '%s'?)"):format(close) or "", table.concat(t._names, ", "),
-          type(key) == "number" and ("; a row is t:row(%.14g)"):format(key) or close and ""
+          type(key) == "number" and ("; a row is t:row(%.14g)"):format(key)
+          or type(key) == "table" and "; t:select{…} takes a list of names" or close and ""
           or t._by and asked_late(t, name, key)
           or require("neap.core.hints").table_member(key))
 end
@@ -292,7 +293,9 @@ end
 -- [1 2]
 function methods.filter(t, mask)
     if not is_array(mask) or mask.dtype ~= "bool" then
-        core.bad_argument("table.filter", 1, "mask", "an array of bool, as t.price:gt(3) gives", mask)
+        local wanted = type(mask) == "boolean" and "an array of bool, as t.price:eq(3) gives (t.price == 3 is no array)"
+            or "an array of bool, as t.price:gt(3) gives"
+        core.bad_argument("table.filter", 1, "mask", wanted, mask)
     end
     if core.ndim(mask) ~= 1 or #mask ~= t._rows then
         raise("table.filter", "a mask of shape %s does not fit %d rows", core.shape_text(mask), t._rows)

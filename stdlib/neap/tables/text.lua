@@ -184,6 +184,8 @@ function text.list(column)
     end)
 end
 
+local NAMES = { ["table.select"] = true, ["table.drop"] = true, ["table.dropna"] = true }
+
 --- A method f that refuses more arguments than it has parameters, and a call with a dot, whose first argument is_own
 -- does not know; `name`, "text.upper", is what errors and help call it.
 function text.strict(name, f, is_own)
@@ -195,6 +197,10 @@ function text.strict(name, f, is_own)
             core.raise(name, "call it as %s:%s(…), with a colon", part == "table" and "t" or part, method)
         end
         local extra = most < math.huge and select(most + 1, ...) or nil
+        if type(extra) == "string" and NAMES[name] and type((select(most, ...))) == "string" then
+            local method = name:match "%.(.*)$"
+            core.raise(name, "several names are one list: t:%s{%q, %q}", method, (select(most, ...)), extra)
+        end
         if extra ~= nil then core.too_many(name, most - 1, extra) end
         return f(...)
     end
@@ -302,6 +308,8 @@ end
 
 --- What to do where dates have what texts have not, or all texts of a column are numbers.
 local function advice(column, key)
+    local there = require("neap.core.aliases").texts[key]
+    if there then return "; here it is " .. there end
     if require("neap.tables.dates").has(key) then return "; dates have it, and np.to_datetime makes dates of texts" end
     for _, level in ipairs(column.levels) do
         if not tonumber(level) then return "" end
