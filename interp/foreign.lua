@@ -106,6 +106,11 @@ local function uncalled(receiver, name)
     return ("a method is called: %s:%s()"):format(receiver, name)
 end
 
+--- 1:5, x = 1:5, of MATLAB and Julia.
+local function range_of(first, last)
+    return ("np.arange(%s, %d) has the numbers from %s to %s"):format(first, last + 1, first, last)
+end
+
 --- {a: 1}, {"a b": 1}: a key and its value.
 local function key_hint(key, value)
     local plain = key:find "^[%a_][%w_]*$" and not KEYWORDS[key]
@@ -407,9 +412,11 @@ return {
     { "'<name>' expected near", "^%s*([%a_][%w_]*)%s*:%s*([^,}]+),%s*$", key_hint, raw = true },
     { "arguments expected near ','", "^%s*([%a_][%w_]*)%s*:%s*([^,}]+),%s*$", key_hint, raw = true },
     -- Operators and assignments.
-    { "near ':'", "=%s*(%-?%d+)%s*:%s*(%-?%d+)%s*;?%s*$", function(first, last)
-        return ("np.arange(%s, %d) has the numbers from %s to %s"):format(first, last + 1, first, last)
-    end },
+    { "near ':'", "=%s*(%-?%d+)%s*:%s*(%-?%d+)%s*;?%s*$", range_of },
+    { "near ':'", "^%s*(%-?%d+)%s*:%s*(%-?%d+)%s*;?%s*$", range_of },
+    { "')' expected near ','", "^%s*%(([^()=]*,[^()=]*)%)%s*$", "Lua has no tuples; a list is {%s}", raw = true },
+    { "')' expected near ','", "^%s*[%a_][%w_]*%s*=%s*%(([^()=]*,[^()=]*)%)%s*$", "Lua has no tuples; a list is {%s}",
+      raw = true },
     { "unexpected symbol near 'end'", "print%s*%(.-,%s*end%s*=", 'io.write("a") writes without a line end' },
     { "unexpected symbol near 'end'", "([%a_][%w_%.]*)%s*[%[%(]%s*end%f[^%w_]", "the last element is %s[-1]" },
     { "'<name>' expected near '*'", "%.%*", "operators are by element, x * y; x:matmul(y) is the product of matrices" },

@@ -95,6 +95,7 @@ end
 --- The line of a message, and, where what is wrong may stand before it, the one before it that has code.
 local function lines_of(message, name, number)
     local lines = { source.line(name, number) }
+    if lines[1] and number == 1 and name:find "^=%[" then lines[1] = lines[1]:gsub("^return nil, ", "") end -- repl.lua
     local ended = message:find("near '<eof>'", 1, true) or message:find("arguments expected", 1, true)
     if not ended and not message:find("'=' expected", 1, true) then return lines end
     for before = number - 1, math.max(1, number - 5), -1 do

@@ -306,6 +306,7 @@ local function called_with_table(path, rest, line)
     local is_first = rest:find "^argument 1 .* got a table" or rest:find "got nothing %(nil%)"
         or rest:find "numbers, got 0"
     local items = is_first and line:match("np%." .. path:gsub("%.", "%%.") .. "%s*{([^{}=]*)}")
+    if items and core.methods[path] and rest:find "^argument 1 must be an array" and items:find "," then return nil end
     return items and ("the arguments stand in parentheses: np.%s(%s)"):format(path, items) or nil
 end
 

@@ -178,7 +178,7 @@ local function called_nothing(message)
     remedy = remedy and "of a table it is " .. remedy or TRAINING[name] and "here it is " .. TRAINING[name]
     local line, level = source.current()
     local is_list = is_function_of_list(message, name, line, level)
-    if is_list then return ("%s; of a table it is np.%s(np.array(t))"):format(message, name) end
+    if is_list and not LISTS[name] then return ("%s; of a table it is np.%s(np.array(t))"):format(message, name) end
     if not remedy then
         local found = list_for_array(message, line or "", name, level) -- no tail call, which would lose a level
         return found

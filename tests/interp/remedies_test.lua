@@ -13,6 +13,8 @@ local REMEDIES = {
     { "x = np.ones(4, 3) y = x:at{}:set(np.ones(4))", "(4,) fits as x:reshape(4, 1)",
       "x = np.ones(4) y = np.ones(4, 3):at{}:set(x:reshape(4, 1)) print(y:sum())", "12.0" },
     -- Python
+    { "y = (1, 2)", "a list is {1, 2}", "y = {1, 2} print(#y)", "2" },
+    { "t = {1, 2} t.append(3)", "t[#t + 1] = v", "t, v = {1, 2}, 3 t[#t + 1] = v print(#t)", "3" },
     { "x = np.array([[1,2],[3,4]])", "np.array{{1,2}, {3,4}}", "print(np.array{{1,2}, {3,4}}:sum())", "10.0" },
     { "x = np.array([1, 2])", "np.array{1, 2}", "print(np.array{1, 2})", "[1. 2.]" },
     { "a = np.ones(1) x = np.concatenate([a, a])", "np.concatenate{a, a}",
