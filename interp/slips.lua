@@ -171,6 +171,17 @@ local function is_function_of_list(message, name, line, level)
     return type(value) == "table" and debug.getmetatable(value) == nil and type(value[1]) == "number"
 end
 
+--- live:push(3): what an object of the library has; nil of one of the user's.
+local function methods_of(meta, message)
+    local index, names = type(meta) == "table" and rawget(meta, "__index"), {}
+    for name, f in next, type(index) == "table" and index or {} do
+        if type(f) == "function" and not core.is_library(f) then return nil end
+        if type(name) == "string" and not name:find "^_" then names[#names + 1] = name end
+    end
+    table.sort(names)
+    return names[1] and ("%s; it has %s"):format(message, table.concat(names, ", ")) or nil
+end
+
 --- t:append(4), t.insert(4): tables have no methods of their own; opt:step().
 local function called_nothing(message)
     local name = message:match "attempt to call %a+ '([%w_]+)' %(a [%w]+ value%)"
@@ -188,6 +199,7 @@ local function called_nothing(message)
     if type(value) ~= "table" then return nil end
     local meta = debug.getmetatable(value)
     if type(meta) == "table" and rawget(meta, name) then return nil end -- a class without __index (misuse.lua)
+    if meta ~= nil and not TRAINING[name] then return methods_of(meta, message) end
     return ("%s; %s"):format(message, remedy)
 end
 

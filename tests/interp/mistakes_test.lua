@@ -133,6 +133,8 @@ local MISTAKES = {
       .. "got nothing (nil); methods take a colon: t.a:max(…)" },
     { "t = np.table{a = {1, 2}, s = {'x', 'y'}} t:join(t, 'a')", "np.table.join: options must be a table such as "
       .. '{on="a"}, got the string "a"' },
+    { "live = np.plot.live{title='loss'} live:push(1, 2)", "attempt to call method 'push' (a nil value); it has close, "
+      .. "draw, figure, update" },
     { "y = (1, 2)", "')' expected near ','; Lua has no tuples; a list is {1, 2}" },
     { "t = {1, 2} t.append(3)", "attempt to call field 'append' (a nil value); of a table it is t[#t + 1] = v" },
     { "print(np.mean{1, 2, 3})", "np.mean: argument 1 must be an array or a number, got a table; np.array makes one "
