@@ -12,6 +12,8 @@
  *      else                  simd/product.h, if the processor multiplies and adds at once. If that must be computed in
  *                            many steps, only for small products; larger ones are the BLAS's (blas.c), tile by tile
  *
+ * A product that is subtracted from what is there (factor.c) is always one by matrices' loops.
+ *
  * Small matrices of a batch are computed several at a time. Of a matrix by its own transpose the tiles below the
  * diagonal are copied from above it: an element and its mirror image are the same sum.
  */
@@ -31,13 +33,14 @@ enum {
     TILE_COLUMNS = 512,      /* but its edges are no longer than this, and engine_products.tile_rows */
     ROW_STEP = 4,            /* edges of tiles are multiples of these, but for the last ones */
     COLUMN_STEP = 32,        /* (a block of registers, on every processor) */
-    PARALLEL_WORK = 1 << 18, /* multiplications from which other workers are asked */
+    PARALLEL_WORK = 1 << 18, /* multiplications from which other workers are asked, */
+    SUBTRACT_WORK = 1 << 20, /* and for parts of a factorization, which are many and short */
     TASK_WORK = 1 << 16,     /* of the matrices of a batch that are computed together, and of parts of a vector */
     VECTOR_STEP = 32,        /* of a vector's parts, and where it is contiguous that they are long: */
     FAR_STEP = 128,          /* lines of the cache that are read one behind the other, not page by page */
     CHUNK = 1 << 17,         /* of k, of a vector: a power of two of leaves */
-    EMULATED_WORK =
-        1 << 15,          /* multiplications of the largest product whose fused multiply-adds are computed in steps */
+    EMULATED_WORK = /* multiplications of the largest product whose fused multiply-adds are computed in steps */
+    ENGINE_PRODUCT_EMULATED * ENGINE_PRODUCT_EMULATED * ENGINE_PRODUCT_EMULATED,
     COPIED_COLUMNS = 128, /* of a tile whose left side is copied, at least, if its rows lie so far apart that they */
     COPIED_BYTES = 2048   /* meet in few places of the caches */
 };
@@ -52,7 +55,7 @@ typedef struct product {
     int64_t chunks;                        /* of k */
     char *parts;                           /* the chunks' sums: [batch][m][chunks] */
     bool blas;
-    bool symmetric, mirrors; /* c is; its tiles below the diagonal are being copied */
+    bool symmetric, mirrors; /* c is, or its tiles below the diagonal do not matter; they are being copied */
     _Atomic int status;
 } product;
 
@@ -267,7 +270,7 @@ static void compute_task(void *arg, int64_t index, const neap_run *run) {
 }
 
 static void share_tiles(product *p, int64_t tasks, double work, const neap_run *run) {
-    if (work < PARALLEL_WORK) {
+    if (work < (p->args->subtract ? SUBTRACT_WORK : PARALLEL_WORK)) {
         for (int64_t k = 0; k < tasks; k++)
             compute_task(p, k, run);
     } else {
@@ -281,7 +284,7 @@ static int share_out(product *p, const neap_run *run) {
     p->together = tiles == 1 && work < TASK_WORK ? (int64_t)(TASK_WORK / (work < 1 ? 1 : work)) + 1 : 1;
     tiles *= ceil_div(p->batch, p->together);
     share_tiles(p, tiles, work * (double)p->batch, run);
-    p->mirrors = p->symmetric && p->rows > 1;
+    p->mirrors = p->symmetric && !p->args->upper && p->rows > 1;
     if (p->mirrors)
         share_tiles(p, tiles, (double)(p->batch * p->matrix.m * p->matrix.n), run);
     return atomic_load(&p->status);
@@ -336,12 +339,13 @@ static void fill_zeros(const engine_gemm_args *x, int64_t batch) {
 static void take_operands(product *p) {
     const engine_gemm_args *x = p->args;
     engine_product *to = &p->matrix;
-    *to = (engine_product){.m = x->m, .n = x->n, .k = x->k, .a = x->a, .b = x->b, .c = x->c, .c_row = x->ldc};
+    *to = (engine_product){
+        .m = x->m, .n = x->n, .k = x->k, .a = x->a, .b = x->b, .c = x->c, .c_row = x->ldc, .subtract = x->subtract};
     to->a_row = x->transpose_a ? 1 : x->lda;
     to->a_column = x->transpose_a && x->k > 1 ? x->lda : 1;
     to->b_row = x->transpose_b ? 1 : x->ldb;
     to->b_column = x->transpose_b && x->n > 1 ? x->ldb : 1;
-    p->vector = x->m == 1 || x->n == 1;
+    p->vector = (x->m == 1 || x->n == 1) && !x->subtract;
     p->exchanged = p->vector && x->n > 1;
     if (!p->exchanged)
         return;
@@ -371,12 +375,13 @@ int engine_gemm(const neap_run *run, const engine_gemm_args *args) {
     if (args->m == 0 || args->n == 0 || p.batch == 0)
         return NEAP_OK;
     if (args->k == 0) {
-        fill_zeros(args, p.batch);
+        if (!args->subtract)
+            fill_zeros(args, p.batch);
         return NEAP_OK;
     }
     take_operands(&p);
-    p.blas = !p.vector && !p.loops->fused && work_of(&p.matrix) > EMULATED_WORK;
-    p.symmetric = is_symmetric(&p);
+    p.blas = !p.vector && !p.loops->fused && !args->subtract && work_of(&p.matrix) > EMULATED_WORK;
+    p.symmetric = args->upper || is_symmetric(&p);
     if (p.vector)
         choose_parts(&p);
     else

@@ -7,6 +7,8 @@
 #include "engine/engine.h"
 #include "engine/libs/simd/product.h"
 
+enum { ENGINE_PRODUCT_EMULATED = 32 }; /* rows of the largest cube whose multiply-adds are worth many steps each */
+
 /* c[b] = op(a[b]) · op(b[b]) for every b of a batch. Matrices are row-major; op(a) is m × k, op(b) k × n, c m × n.
  * Leading dimensions (elements from row to row as stored) may be any that keep c's elements apart. The batch has any
  * number of axes, each with its distance between matrices of a and of b (0 shares one); in c it lies row-major,
@@ -21,6 +23,8 @@ typedef struct engine_gemm_args {
     int batch_axes;
     const int64_t *batch, *strides_a, *strides_b; /* extents and distances of the batch's axes */
     int64_t stride_c;
+    bool subtract; /* c[b] -= op(a[b]) · op(b[b]), in blocks of k (simd/product.h) */
+    bool upper;    /* of c, which is square, what is below the diagonal may be anything */
 } engine_gemm_args;
 
 /* From inside an op: splits over the workers. The bits depend on the shape and the values: not on layouts, threads,

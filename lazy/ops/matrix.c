@@ -7,6 +7,7 @@
 
 #include "engine/device.h"
 #include "engine/libs/blas.h"
+#include "engine/libs/factor.h"
 #include "lazy/dtype/scalar.h"
 #include "lazy/graph/graph.h"
 #include "ops_gen.h"
@@ -76,18 +77,19 @@ typedef struct batch {
 
 static void run_one_matrix(void *arg, int64_t index, const neap_run *run) {
     batch *b = arg;
-    bool alone;
-    int status = engine_blas_enter(&alone);
+    bool alone = false;
+    int status = b->x.lapack ? engine_blas_enter(&alone) : NEAP_OK;
     if (status == NEAP_OK) {
         status = b->one(&b->x, index, run);
-        engine_blas_leave(alone);
+        if (b->x.lapack)
+            engine_blas_leave(alone);
     }
     if (status)
         atomic_store(&b->x.failed, status);
 }
 
-int ops_matrix_each(const lazy_call *call, const neap_run *run,
-                    int (*one)(const lazy_matrices *x, int64_t index, const neap_run *run)) {
+static int run_matrices(const lazy_call *call, const neap_run *run, bool own,
+                        int (*one)(const lazy_matrices *x, int64_t index, const neap_run *run)) {
     const lazy_tensor *a = &call->in[0];
     batch b = {.one = one};
     b.x.call = call;
@@ -97,7 +99,8 @@ int ops_matrix_each(const lazy_call *call, const neap_run *run,
     b.x.item = (size_t)neap_dtype_bytes(call->out->dtype);
     b.x.m = (int)a->shape[a->ndim - 2];
     b.x.n = (int)a->shape[a->ndim - 1];
-    int status = engine_lapack_get(b.x.f64, b.x.complex, &b.x.lapack);
+    own = own && !b.x.complex && engine_factor_pays(b.x.n);
+    int status = own ? NEAP_OK : engine_lapack_get(b.x.f64, b.x.complex, &b.x.lapack);
     int64_t batches = batches_of(a->ndim, a->shape);
     if (status || call->out->size == 0)
         return status;
@@ -109,6 +112,16 @@ int ops_matrix_each(const lazy_call *call, const neap_run *run,
     }
     status = atomic_load(&b.x.failed);
     return status ? neap_error(status, "%s: no memory for a factorization", call->op->name) : NEAP_OK;
+}
+
+int ops_matrix_each(const lazy_call *call, const neap_run *run,
+                    int (*one)(const lazy_matrices *x, int64_t index, const neap_run *run)) {
+    return run_matrices(call, run, false, one);
+}
+
+int ops_matrix_each_own(const lazy_call *call, const neap_run *run,
+                        int (*one)(const lazy_matrices *x, int64_t index, const neap_run *run)) {
+    return run_matrices(call, run, true, one);
 }
 
 const char *ops_matrix_factor(const lazy_call *call, neap_factor_kind kind, neap_routine *out) {
@@ -128,6 +141,12 @@ const char *ops_matrix_factor(const lazy_call *call, neap_factor_kind kind, neap
 const char *ops_matrix_library(const lazy_call *call) {
     (void)call;
     return "LAPACK";
+}
+
+const char *ops_matrix_library_of_complex(const lazy_call *call) {
+    const lazy_tensor *a = &call->in[0];
+    const bool own = neap_dtype_kind(call->out->dtype) != 'c' && engine_factor_pays(a->shape[a->ndim - 1]);
+    return own ? NULL : "LAPACK";
 }
 
 void *ops_matrix_take_scratch(ops_matrix_scratch *scratch, const neap_run *run, size_t bytes) {

@@ -30,10 +30,10 @@ int64_t ops_matrix_cost(const lazy_aval *a, double flops);
 /* ---- Work -------------------------------------------------------------------------------------------------------- */
 typedef struct lazy_matrices { /* one call over a batch */
     const lazy_call *call;
-    const engine_lapack *lapack;
-    bool f64, complex; /* f64: its parts are */
-    size_t item;       /* bytes of an element */
-    int m, n;          /* rows and columns of the first input */
+    const engine_lapack *lapack; /* NULL: these matrices are for engine/libs/factor.h */
+    bool f64, complex;           /* f64: its parts are */
+    size_t item;                 /* bytes of an element */
+    int m, n;                    /* rows and columns of the first input */
     _Atomic int failed;
 } lazy_matrices;
 
@@ -41,10 +41,15 @@ typedef struct lazy_matrices { /* one call over a batch */
  * call. */
 int ops_matrix_each(const lazy_call *call, const neap_run *run,
                     int (*one)(const lazy_matrices *x, int64_t index, const neap_run *run));
+/* The same of ops that need LAPACK only for matrices that engine/libs/factor.h is not for, complex ones above all. */
+int ops_matrix_each_own(const lazy_call *call, const neap_run *run,
+                        int (*one)(const lazy_matrices *x, int64_t index, const neap_run *run));
 /* lazy_op.routine of factorizations: fills `out` for all matrices of the first input. */
 const char *ops_matrix_factor(const lazy_call *call, neap_factor_kind kind, neap_routine *out);
 /* lazy_op.library of such a call. */
 const char *ops_matrix_library(const lazy_call *call);
+/* The same with ops_matrix_each_own. */
+const char *ops_matrix_library_of_complex(const lazy_call *call);
 /* Memory for the work of one matrix: on the stack where that is enough, since a batch may be of many small ones. NULL:
  * there is none. Aligned as a double. */
 typedef struct ops_matrix_scratch {

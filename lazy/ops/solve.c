@@ -1,11 +1,14 @@
-/* solve.c: systems of linear equations and determinants, by LAPACK: Cholesky and LU factorizations, triangular systems.
+/* solve.c: systems of linear equations and determinants: Cholesky and LU factorizations, triangular systems. Those of
+ * real numbers are engine/libs/factor.h's, those of complex ones LAPACK's, as are large ones on processors without
+ * fused multiply-add.
  *
- * Each matrix of a batch is one call of the library on one thread. A matrix that cannot be factored (not positive
- * definite, singular) gives NaN or infinities, as in JAX: a batch of matrices then keeps its other results, and nothing
- * depends on when the values are there.
+ * The workers share the matrices of a batch, and the work of large real ones. A matrix that cannot be factored (not
+ * positive definite, singular) gives NaN or infinities, as in JAX: a batch of matrices then keeps its other results,
+ * and nothing depends on when the values are there.
  *
  * LAPACK is column-major: what lies row-major in memory is the transposed matrix there. For a symmetric matrix that is
- * the same; the LU factorization is the one of the transposed matrix, which solves as well.
+ * the same; the LU factorization is the one of the transposed matrix, which solves as well. Factors of real numbers
+ * have the same form.
  *
  * Derivatives: M. Giles, "An extended collection of matrix derivative results for forward and reverse mode algorithmic
  * differentiation", 2008; of Cholesky's factorization: I. Murray, "Differentiation of the Cholesky decomposition",
@@ -14,6 +17,7 @@
 #include <string.h>
 
 #include "engine/device.h"
+#include "engine/libs/factor.h"
 #include "lazy/derive/build.h"
 #include "lazy/derive/derive.h"
 #include "lazy/dtype/scalar.h"
@@ -37,25 +41,36 @@ static int64_t cholesky_cost(const lazy_call_desc *call, const lazy_result *out)
 }
 
 /* An upper triangle in columns is a lower one in rows: A = UᵀU there is A = LLᵀ here. */
-static int cholesky_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
-    (void)run;
-    int64_t n = x->n;
-    int info = 0;
-    char *out = ops_matrix_at(x, x->call->out, index, n * n);
-    const char *a = ops_matrix_at(x, &x->call->in[0], index, n * n);
+static void call_potrf(const lazy_matrices *x, const char *a, char *out, int *info) {
+    const int64_t n = x->n;
     for (int64_t i = 0; i < n; i++) {
         size_t row = (size_t)(i * n) * x->item, below = (size_t)(i + 1) * x->item;
         memcpy(out + row, a + row, below);
         memset(out + row + below, 0, (size_t)n * x->item - below);
     }
-    x->lapack->potrf("U", &x->n, out, &x->n, &info, 1);
-    for (int64_t i = 0; i < n && info; i++)
+    x->lapack->potrf("U", &x->n, out, &x->n, info, 1);
+}
+
+static int cholesky_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
+    const int64_t n = x->n;
+    int info = 0, status = NEAP_OK;
+    bool found = true;
+    char *out = ops_matrix_at(x, x->call->out, index, n * n);
+    const char *a = ops_matrix_at(x, &x->call->in[0], index, n * n);
+    if (x->lapack)
+        call_potrf(x, a, out, &info);
+    else
+        status = engine_cholesky(run, x->f64, n, a, out, &found);
+    if (status || (found && !info))
+        return status;
+    memset(out, 0, (size_t)(n * n) * x->item);
+    for (int64_t i = 0; i < n; i++)
         ops_matrix_fill(x, out + (size_t)(i * n) * x->item, i + 1, NAN);
     return NEAP_OK;
 }
 
 static int cholesky_call(const lazy_call *call, const neap_run *run) {
-    return ops_matrix_each(call, run, cholesky_one);
+    return ops_matrix_each_own(call, run, cholesky_one);
 }
 
 static const char *cholesky_routine(const lazy_call *call, neap_routine *out) {
@@ -96,12 +111,12 @@ static int cholesky_jvp(lazy_tangent *g) {
 NEAP_OP(
     cholesky,
     .doc =
-        "Lower triangular L with L Lᴴ = a, for each Hermitian positive definite matrix a of the last two axes, by "
-        "LAPACK's potrf. Reads the lower triangle, but differentiates as a function of Hermitian matrices. NaN where "
-        "a matrix is not positive definite.",
+        "Lower triangular L with L Lᴴ = a, for each Hermitian positive definite matrix a of the last two axes (complex "
+        "ones by LAPACK's potrf). Reads the lower triangle, but differentiates as a function of Hermitian matrices. "
+        "NaN where a matrix is not positive definite.",
     .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real, .shape = cholesky_shape, .call = cholesky_call,
-    .library = ops_matrix_library, .routine = cholesky_routine, .cost = cholesky_cost, .grad = cholesky_grad,
+    .library = ops_matrix_library_of_complex, .routine = cholesky_routine, .cost = cholesky_cost, .grad = cholesky_grad,
     .jvp = cholesky_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- triangular_solve -------------------------------------------------------------------------------------------- */
@@ -133,7 +148,6 @@ static int64_t triangular_solve_cost(const lazy_call_desc *call, const lazy_resu
 
 /* In columns: Xᵀ op(A)ᵀ = Bᵀ, where the stored matrix is Aᵀ, of the other triangle. */
 static int triangular_solve_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
-    (void)run;
     static const double one_f64[2] = {1};
     static const float one_f32[2] = {1};
     const lazy_tensor *b = &x->call->in[1];
@@ -141,15 +155,18 @@ static int triangular_solve_one(const lazy_matrices *x, int64_t index, const nea
     int k = (int)b->shape[b->ndim - 1];
     int64_t size = (int64_t)x->n * k;
     void *out = ops_matrix_at(x, x->call->out, index, size);
-    memcpy(out, ops_matrix_at(x, b, index, size), (size_t)size * x->item);
+    const void *a = ops_matrix_at(x, &x->call->in[0], index, (int64_t)x->n * x->n);
+    const void *right = ops_matrix_at(x, b, index, size);
+    if (!x->lapack)
+        return engine_solve_triangular(run, x->f64, x->n, k, a, attrs[0], attrs[1], attrs[2], right, out);
+    memcpy(out, right, (size_t)size * x->item);
     x->lapack->trsm("R", attrs[0] ? "U" : "L", attrs[1] ? "T" : "N", attrs[2] ? "U" : "N", &k, &x->n,
-                    x->f64 ? (const void *)one_f64 : (const void *)one_f32,
-                    ops_matrix_at(x, &x->call->in[0], index, (int64_t)x->n * x->n), &x->n, out, &k, 1, 1, 1, 1);
+                    x->f64 ? (const void *)one_f64 : (const void *)one_f32, a, &x->n, out, &k, 1, 1, 1, 1);
     return NEAP_OK;
 }
 
 static int triangular_solve_call(const lazy_call *call, const neap_run *run) {
-    return ops_matrix_each(call, run, triangular_solve_one);
+    return ops_matrix_each_own(call, run, triangular_solve_one);
 }
 
 static const char *triangular_solve_routine(const lazy_call *call, neap_routine *out) {
@@ -219,12 +236,12 @@ NEAP_OP(
     triangular_solve,
     .doc =
         "X with a X = b (aᵀ X = b where `transposed` is 1), for triangular matrices a of shape (…, n, n), b of shape "
-        "(…, n, k) with equal leading axes, by the BLAS's trsm. Reads the lower or the upper triangle of a; with "
-        "`unit`, its diagonal counts as ones. A zero on the diagonal gives infinities and NaN.",
+        "(…, n, k) with equal leading axes (complex ones by the BLAS's trsm). Reads the lower or the upper triangle of "
+        "a; with `unit`, its diagonal counts as ones. A zero on the diagonal gives infinities and NaN.",
     .attrs = "lower transposed unit", .kind = LAZY_CALL, .arity = 2, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
     .dtype = graph_dtype_real, .shape = triangular_solve_shape, .call = triangular_solve_call,
-    .library = ops_matrix_library, .routine = triangular_solve_routine, .cost = triangular_solve_cost,
+    .library = ops_matrix_library_of_complex, .routine = triangular_solve_routine, .cost = triangular_solve_cost,
     .grad = triangular_solve_grad, .jvp = triangular_solve_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- lu ---------------------------------------------------------------------------------------------------------- */
@@ -258,12 +275,18 @@ static int lu_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     int *pivots = ops_matrix_take_scratch(&scratch, run, (size_t)n * sizeof(int));
     if (!pivots)
         return NEAP_E_MEMORY;
-    memcpy(out, ops_matrix_at(x, &x->call->in[0], index, n * n), (size_t)(n * n) * x->item);
-    x->lapack->getrf(&x->n, &x->n, out, &x->n, pivots, &info);
+    const void *a = ops_matrix_at(x, &x->call->in[0], index, n * n);
+    int status = NEAP_OK;
+    if (x->lapack) {
+        memcpy(out, a, (size_t)(n * n) * x->item);
+        x->lapack->getrf(&x->n, &x->n, out, &x->n, pivots, &info);
+    } else {
+        status = engine_lu(run, x->f64, n, a, out, pivots);
+    }
     memset(row, 0, (size_t)n * x->item);
     memcpy(row, pivots, (size_t)n * sizeof *pivots);
     ops_matrix_give_scratch(&scratch, run);
-    return NEAP_OK;
+    return status;
 }
 
 /* The routine of a system; `a` is its first input, `n` wide. */
@@ -285,18 +308,19 @@ static const char *lu_routine(const lazy_call *call, neap_routine *out) {
 }
 
 static int lu_call(const lazy_call *call, const neap_run *run) {
-    return ops_matrix_each(call, run, lu_one);
+    return ops_matrix_each_own(call, run, lu_one);
 }
 
 NEAP_OP(
     lu,
     .doc =
-        "For each matrix a of shape (n, n) in the last two axes: n rows with the factors of LAPACK's getrf of aᵀ as it "
-        "stores them, transposed, and one row that begins with the bits of its n pivots, 32-bit integers. What "
+        "For each matrix a of shape (n, n) in the last two axes: n rows with the factors of aᵀ as LAPACK's getrf "
+        "stores them, transposed, and one row that begins with the bits of its n pivots, 32-bit integers counted from "
+        "1; each is where the largest magnitude of what is left of its column stands, the first of equal ones. What "
         "`solve`, `slogdet` and `det` work with. Not differentiated: those take the matrix itself as well.",
     .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS | LAZY_OP_ZERO_GRAD, .dtype = lu_dtype, .shape = lu_shape,
-    .call = lu_call, .library = ops_matrix_library, .routine = lu_routine, .cost = lu_cost,
+    .call = lu_call, .library = ops_matrix_library_of_complex, .routine = lu_routine, .cost = lu_cost,
     .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- solve ------------------------------------------------------------------------------------------------------- */
@@ -348,22 +372,35 @@ static void read_pivots(const lazy_matrices *x, const void *row, int *pivots) {
         pivots[k] = pivots[k] >= 1 && pivots[k] <= x->n ? pivots[k] : k + 1;
 }
 
+/* By columns, in `room` for the right side. */
+static void call_getrs(const lazy_matrices *x, int k, const char *factors, const int *pivots, const void *right,
+                       void *out, void *room) {
+    int info;
+    ops_matrix_copy_transposed(x, room, right, x->n, k, k);
+    x->lapack->getrs(x->call->attrs[0] ? "N" : "T", &x->n, &k, factors, &x->n, pivots, room, &x->n, &info, 1);
+    ops_matrix_copy_transposed(x, out, room, k, x->n, x->n);
+}
+
 static int solve_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     const lazy_tensor *b = &x->call->in[2];
-    int k = (int)b->shape[b->ndim - 1], info = 0;
-    int64_t n = x->n, size = n * k;
+    const int k = (int)b->shape[b->ndim - 1];
+    const int64_t n = x->n, size = n * k;
     const char *factors = ops_matrix_at(x, &x->call->in[1], index, n * (n + 1));
+    const void *right = ops_matrix_at(x, b, index, size);
+    void *out = ops_matrix_at(x, x->call->out, index, size);
+    const size_t bytes = (size_t)n * sizeof(double);
     ops_matrix_scratch scratch;
-    int *pivots = ops_matrix_take_scratch(&scratch, run, (size_t)n * sizeof(double) + (size_t)size * x->item);
+    int status = NEAP_OK;
+    int *pivots = ops_matrix_take_scratch(&scratch, run, bytes + (x->lapack ? (size_t)size * x->item : 0));
     if (!pivots)
         return NEAP_E_MEMORY;
-    void *columns = (char *)pivots + (size_t)n * sizeof(double);
     read_pivots(x, factors + (size_t)(n * n) * x->item, pivots);
-    ops_matrix_copy_transposed(x, columns, ops_matrix_at(x, b, index, size), n, k, k);
-    x->lapack->getrs(x->call->attrs[0] ? "N" : "T", &x->n, &k, factors, &x->n, pivots, columns, &x->n, &info, 1);
-    ops_matrix_copy_transposed(x, ops_matrix_at(x, x->call->out, index, size), columns, k, n, n);
+    if (x->lapack)
+        call_getrs(x, k, factors, pivots, right, out, (char *)pivots + bytes);
+    else
+        status = engine_lu_solve(run, x->f64, n, k, x->call->attrs[0], factors, pivots, right, out);
     ops_matrix_give_scratch(&scratch, run);
-    return NEAP_OK;
+    return status;
 }
 
 static const char *solve_routine(const lazy_call *call, neap_routine *out) {
@@ -377,7 +414,7 @@ static const char *solve_routine(const lazy_call *call, neap_routine *out) {
 }
 
 static int solve_call(const lazy_call *call, const neap_run *run) {
-    return ops_matrix_each(call, run, solve_one);
+    return ops_matrix_each_own(call, run, solve_one);
 }
 
 static neap_node *solve_with(neap_ctx *ctx, neap_node *a, neap_node *factors, neap_node *b, bool transposed) {
@@ -413,12 +450,12 @@ NEAP_OP(
     solve,
     .doc =
         "X with a X = b (aᵀ X = b where `transposed` is 1), for matrices a of shape (…, n, n), what `lu` made of them, "
-        "and b of shape (…, n, k) with equal leading axes, by LAPACK's getrs. A singular matrix gives infinities and "
-        "NaN. The values come from the factors, the derivative is that of a⁻¹ b.",
+        "and b of shape (…, n, k) with equal leading axes (complex ones by LAPACK's getrs). A singular matrix gives "
+        "infinities and NaN. The values come from the factors, the derivative is that of a⁻¹ b.",
     .attrs = "transposed", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = dtype_beside_factors,
-    .shape = solve_shape, .call = solve_call, .library = ops_matrix_library, .routine = solve_routine,
+    .shape = solve_shape, .call = solve_call, .library = ops_matrix_library_of_complex, .routine = solve_routine,
     .cost = solve_cost, .grad = solve_grad, .jvp = solve_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- inv --------------------------------------------------------------------------------------------------------- */
@@ -432,7 +469,7 @@ static int64_t inv_cost(const lazy_call_desc *call, const lazy_result *out) {
     return ops_matrix_cost(&call->in[0], cube(&call->in[0]) * 2);
 }
 
-/* Matrices of few rows are inverted here: LAPACK takes longer to look at its arguments than to compute. `rows` is n
+/* Matrices of few rows are inverted here, in one go. `rows` is n
  * rows of the matrix and the unit matrix side by side: eliminated from top to bottom, with the largest element of what
  * is left of a column as its pivot, the first of equal ones; then from bottom to top. */
 enum { INV_SMALL = 16 };
@@ -500,6 +537,8 @@ static int inv_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
             invert_f32(out, a, x->n);
         return NEAP_OK;
     }
+    if (!x->lapack)
+        return engine_invert(run, x->f64, n, a, out);
     ops_matrix_scratch scratch;
     int *pivots = ops_matrix_take_scratch(&scratch, run, (size_t)n * sizeof(double) + (size_t)(n * n) * x->item);
     if (!pivots)
@@ -518,7 +557,7 @@ static const char *inv_routine(const lazy_call *call, neap_routine *out) {
 }
 
 static int inv_call(const lazy_call *call, const neap_run *run) {
-    return ops_matrix_each(call, run, inv_one);
+    return ops_matrix_each_own(call, run, inv_one);
 }
 
 /* -x y x */
@@ -538,14 +577,15 @@ static int inv_jvp(lazy_tangent *g) {
     return jvp_done(g);
 }
 
-NEAP_OP(inv,
-        .doc =
-            "The inverse of each matrix of the last two axes, by elimination with pivots (of more than 16 rows, and of "
-            "complex numbers, by LAPACK's getrf and getrs). Infinities or NaN where a matrix is singular.",
-        .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
-        .residual = LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real, .shape = inv_shape, .call = inv_call,
-        .library = ops_matrix_library, .routine = inv_routine, .cost = inv_cost, .grad = inv_grad, .jvp = inv_jvp,
-        .batch = derive_batch_leading, .shard = shard_matrices)
+NEAP_OP(
+    inv,
+    .doc = "The inverse of each matrix of the last two axes, by elimination with pivots; of more than 16 rows by an LU "
+           "factorization, of complex numbers by LAPACK's getrf and getrs. Infinities or NaN where a matrix is "
+           "singular.",
+    .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
+    .residual = LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real, .shape = inv_shape, .call = inv_call,
+    .library = ops_matrix_library_of_complex, .routine = inv_routine, .cost = inv_cost, .grad = inv_grad,
+    .jvp = inv_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- slogdet, det ------------------------------------------------------------------------------------------------ */
 static int slogdet_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -621,11 +661,11 @@ static int det_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
 }
 
 static int slogdet_call(const lazy_call *call, const neap_run *run) {
-    return ops_matrix_each(call, run, slogdet_one);
+    return ops_matrix_each_own(call, run, slogdet_one);
 }
 
 static int det_call(const lazy_call *call, const neap_run *run) {
-    return ops_matrix_each(call, run, det_one);
+    return ops_matrix_each_own(call, run, det_one);
 }
 
 /* A⁻ᵀ from the factors. */

@@ -33,7 +33,7 @@ loads() {
     local expected=$1 said
     shift
     said=$(env -u OPENBLAS_CORETYPE -u OPENBLAS_NUM_THREADS "$@" LD_LIBRARY_PATH="$folder" "$NEAP" -e '
-        print(pcall(function() return np.linalg.cholesky(np.eye(3)):totable() end))
+        print(pcall(function() return np.linalg.eigvalsh(np.eye(3)):totable() end))
         local ffi = require "ffi"
         ffi.cdef "char *getenv(const char *name);"
         for _, name in ipairs { "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS" } do

@@ -96,7 +96,12 @@ check.test("why results leave their kernels", function()
     np.debug.limits { nodes = 0, bytes = 0 } -- calls wait too
     has(np.explain((x * 2):matmul(x) + 1), "a call, a gather or another device reads it")
     has(np.explain((x * 2):matmul(x) + 1), "it is the result of a call")
-    has(np.explain(np.linalg.inv(np.eye(2))), "call, LAPACK")
+    has(np.explain(np.linalg.eigvalsh(np.eye(2))), "call, LAPACK")
+    has(np.explain(np.linalg.inv(np.eye(2, { dtype = "c64" }))), "call, LAPACK")
+    for _, f in ipairs { "inv", "cholesky", "det" } do
+        local text = tostring(np.explain(np.linalg[f](np.eye(40))))
+        check.ok(text:find "call" and not text:find "LAPACK", f .. " of real numbers is neap's own: " .. text)
+    end
     np.debug.limits { nodes = 1024, bytes = 64 * 2 ^ 20 }
     local inner = x + 1
     local outer = inner * 2

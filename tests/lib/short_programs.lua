@@ -30,7 +30,7 @@ for _ = 1, 3 do w = step(w, np.ones{8, 4}) end
 print(w:sum())]] },
     { name = "workers", code = "print(np.arange(1e6):sum()) print(np.sort(-np.arange(1e5))[0])" },
     { name = "products",
-      code = "print(np.ones{300, 300}:matmul(np.ones{300, 300}):sum()) print(np.linalg.det(np.eye(3)))" },
+      code = "print(np.ones{300, 300}:matmul(np.ones{300, 300}):sum()) print(np.linalg.det(np.eye(40)))" },
     { name = "csv", code = ("local t = np.io.read_csv(%q) print(t.b:sum()) print(t)"):format(csv) },
     { name = "figure", code = "np.plot.line(np.arange(10)) print(#np.plot.figure():svg() > 100)" },
     { name = "mesh", options = { "--devices", "4" }, code = [[

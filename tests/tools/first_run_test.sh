@@ -84,6 +84,8 @@ run ada "build/neap -e 'print(np.arange(6):reshape(2,3):sum{axis=0})'"
 expect "a line of code" 0 '^\[3 5 7\]$'
 run ada "build/neap -e 'print(np.ones{64, 64}:matmul(np.ones{64, 64}):sum())'"
 expect "a product, without OpenBLAS" 0 '^262144'
+run ada "build/neap -e 'print(np.linalg.solve(np.eye(40) * 2, np.ones(40)):sum())'"
+expect "a system, without OpenBLAS" 0 '^20'
 run ada 'build/neap doctor'
 expect "neap doctor" 0 '^native code *none' '^MPI *none' '^gnuplot *not installed'
 run ada 'cmake --install build --prefix ~/"my neap/opt"'

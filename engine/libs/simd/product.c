@@ -1,6 +1,9 @@
-/* product.c: the table of one instruction set; the loops are in product_loops.h, for each dtype once. */
+/* product.c: the table of one instruction set; the loops are in product_loops.h and factor_loops.h, for each dtype
+ * once. */
 #include "engine/libs/simd/product.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -87,4 +90,10 @@ const engine_products TABLE(NEAP_ISA) = {
     .tile_rows = TILE_ROWS,
     .matrices = {multiply_f32, multiply_f64},
     .vectors = {multiply_vector_f32, multiply_vector_f64},
-    .integers = {multiply_bool, multiply_8, multiply_16, multiply_32, multiply_64}};
+    .integers = {multiply_bool, multiply_8, multiply_16, multiply_32, multiply_64},
+    .solve = {solve_f32, solve_f64},
+    .cholesky = {cholesky_f32, cholesky_f64},
+    .cholesky_few = {cholesky_few_f32, cholesky_few_f64},
+    .panel = {factor_panel_f32, factor_panel_f64},
+    .transpose = {transpose_f32, transpose_f64},
+};

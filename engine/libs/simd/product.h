@@ -16,14 +16,17 @@
 enum {
     ENGINE_PRODUCT_INNER = 256, /* of k at a time */
     ENGINE_PRODUCT_LEAF = 256,
-    ENGINE_PRODUCT_LANES = 16
+    ENGINE_PRODUCT_LANES = 16,
+    ENGINE_FACTOR_STEP = 8, /* rows of a triangular system, or of a Cholesky factor, that are computed together */
+    ENGINE_FACTOR_LEAF = 64 /* rows of those that products take no part in, at most */
 };
 
-typedef struct engine_product { /* c = a · b; c's rows are contiguous */
+typedef struct engine_product { /* c = a · b, or c - a · b; c's rows are contiguous */
     int64_t m, n, k;
     const void *a, *b;
     void *c;
     int64_t a_row, a_column, b_row, b_column, c_row;
+    bool subtract; /* each block's sum, in order, from c; then a and the rows of b and c may lie backwards */
     void *scratch; /* for engine_product_scratch elements: a copied, 256 columns at a time; NULL: it is not */
 } engine_product;
 
@@ -34,6 +37,13 @@ typedef struct engine_matrix_vector { /* c[i · c_step] = Σ a[i, k] x[k] */
     int64_t a_row, a_column, c_step;
 } engine_matrix_vector;
 
+typedef struct engine_triangle { /* lower, n × n; strides may be negative, so that an upper one is read as such */
+    int64_t n;
+    const void *a;
+    int64_t row, column;
+    bool unit; /* the diagonal counts as ones */
+} engine_triangle;
+
 typedef struct engine_products {
     const char *isa;
     bool fused;        /* the hardware multiplies and adds at once; else that is computed, in many steps */
@@ -43,6 +53,12 @@ typedef struct engine_products {
     void (*matrices[2])(const engine_product *p);
     void (*vectors[2])(const engine_matrix_vector *p);
     void (*integers[5])(const engine_product *p); /* bool, integers of 8, 16, 32, 64 bits; any strides */
+    /* What factor.c is made of, as factor_loops.h says. */
+    void (*solve[2])(const engine_triangle *t, void *x, int64_t x_row, int64_t columns);
+    bool (*cholesky[2])(void *a, int64_t row, int64_t n);
+    bool (*cholesky_few[2])(const void *a, void *out, int64_t n);
+    void (*panel[2])(void *a, int64_t apart, int64_t m, int64_t n, int32_t *pivots);
+    void (*transpose[2])(void *to, int64_t to_row, const void *from, int64_t from_row, int64_t rows, int64_t columns);
 } engine_products;
 
 /* How far lines of n elements lie apart in a copy: an odd number of lines of the cache, so that they meet in few. */

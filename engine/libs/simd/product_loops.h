@@ -65,8 +65,8 @@ typedef struct NAME(block) {
     int64_t k, a_row, a_column, b_row, c_row;
     const T *a, *b;
     T *c;
-    int64_t part; /* columns of the last vector, if it is not full */
-    bool more;    /* adds to c */
+    int64_t part;    /* columns of the last vector, if it is not full */
+    bool more, less; /* adds to c; subtracts from it */
 } NAME(block);
 
 /* rows × `vectors` vectors, of which the last has x->part columns if `partial`; the three are constants. */
@@ -94,11 +94,15 @@ ALWAYS void NAME(compute_block)(const NAME(block) * x, int rows, int vectors, bo
         UNROLL for (int j = 0; j < vectors; j++) {
             T *to = x->c + i * x->c_row + j * WIDTH;
             if (partial && j == vectors - 1) {
-                if (x->more)
+                if (x->less)
+                    sum[i][j] = LOAD_PART(to, part) - sum[i][j];
+                else if (x->more)
                     sum[i][j] = LOAD_PART(to, part) + sum[i][j];
                 STORE_PART(to, part, sum[i][j]);
             } else {
-                if (x->more)
+                if (x->less)
+                    sum[i][j] = *(const LOOSE *)to - sum[i][j];
+                else if (x->more)
                     sum[i][j] = *(const LOOSE *)to + sum[i][j];
                 *(LOOSE *)to = sum[i][j];
             }
@@ -190,7 +194,7 @@ static void NAME(copy_panels)(T *to, const T *from, int64_t row, int64_t k, int6
 #if defined(__AVX512F__) && BITS == 32
 #define LINES_TURNED 16
 /* Four elements of each of 16 lines as four rows: quarter q of a vector has those of line 4q + i. */
-ALWAYS void turn_sixteen(float *to, const float *from, int64_t apart) {
+ALWAYS void turn_sixteen(float *to, int64_t to_row, const float *from, int64_t apart) {
     __m512 r[4];
     UNROLL for (int i = 0; i < 4; i++) {
         const float *line = from + i * apart;
@@ -202,14 +206,14 @@ ALWAYS void turn_sixteen(float *to, const float *from, int64_t apart) {
     const __m512d a = (__m512d)_mm512_unpacklo_ps(r[0], r[1]), b = (__m512d)_mm512_unpacklo_ps(r[2], r[3]);
     const __m512d c = (__m512d)_mm512_unpackhi_ps(r[0], r[1]), d = (__m512d)_mm512_unpackhi_ps(r[2], r[3]);
     _mm512_storeu_ps(to, (__m512)_mm512_unpacklo_pd(a, b));
-    _mm512_storeu_ps(to + COLUMNS, (__m512)_mm512_unpackhi_pd(a, b));
-    _mm512_storeu_ps(to + 2 * COLUMNS, (__m512)_mm512_unpacklo_pd(c, d));
-    _mm512_storeu_ps(to + 3 * COLUMNS, (__m512)_mm512_unpackhi_pd(c, d));
+    _mm512_storeu_ps(to + to_row, (__m512)_mm512_unpackhi_pd(a, b));
+    _mm512_storeu_ps(to + 2 * to_row, (__m512)_mm512_unpacklo_pd(c, d));
+    _mm512_storeu_ps(to + 3 * to_row, (__m512)_mm512_unpackhi_pd(c, d));
 }
-#define TURN(to, from, apart) turn_sixteen(to, from, apart)
+#define TURN(to, to_row, from, apart) turn_sixteen(to, to_row, from, apart)
 #else
 #define LINES_TURNED 4
-#define TURN(to, from, apart) NAME(transpose_four)(to, COLUMNS, from, apart, 4)
+#define TURN(to, to_row, from, apart) NAME(transpose_four)(to, to_row, from, apart, 4)
 #endif
 
 /* Of a panel, one column of each of `lines` lines, from line j on, which `turn` turns four elements of. */
@@ -228,14 +232,12 @@ ALWAYS void turn_sixteen(float *to, const float *from, int64_t apart) {
 static void NAME(copy_transposed)(T *to, const T *from, int64_t apart, int64_t k, int64_t n) {
     int64_t j = 0;
     for (; j + LINES_TURNED <= n; j += LINES_TURNED)
-        COPY_LINES(LINES_TURNED, TURN(to + i * COLUMNS + j, from + i + j * apart, apart));
+        COPY_LINES(LINES_TURNED, TURN(to + i * COLUMNS + j, COLUMNS, from + i + j * apart, apart));
     for (; j + 4 <= n; j += 4)
         COPY_LINES(4, NAME(transpose_four)(to + i * COLUMNS + j, COLUMNS, from + i + j * apart, apart, 4));
     if (j < n)
         COPY_LINES(n - j, NAME(transpose_four)(to + i * COLUMNS + j, COLUMNS, from + i + j * apart, apart, n - j));
 }
-#undef LINES_TURNED
-#undef TURN
 #undef COPY_LINES
 
 static void NAME(copy_rows)(T *to, int64_t to_row, const T *from, int64_t from_row, int64_t rows, int64_t n) {
@@ -289,7 +291,9 @@ static void NAME(multiply)(const engine_product *p) {
     const bool right = transposed || (p->m > STRIPS_COPIED * ROWS && p->b_row * size >= FAR);
     for (int64_t at = 0; at < p->k; at += ENGINE_PRODUCT_INNER) {
         const int64_t k = p->k - at < ENGINE_PRODUCT_INNER ? p->k - at : ENGINE_PRODUCT_INNER;
-        NAME(block) x = {.k = k, .a_row = p->a_row, .a_column = p->a_column, .c_row = p->c_row, .more = at > 0};
+        NAME(block)
+        x = {
+            .k = k, .a_row = p->a_row, .a_column = p->a_column, .c_row = p->c_row, .more = at > 0, .less = p->subtract};
         x.a = (const T *)p->a + at * p->a_column;
         x.b_row = right ? COLUMNS : p->b_row;
         if (p->scratch)
@@ -492,11 +496,15 @@ static void NAME(multiply_vector)(const engine_matrix_vector *p) {
     (p->a_column == 1 ? NAME(multiply_rows) : NAME(multiply_columns))(p);
 }
 
+#include "engine/libs/simd/factor_loops.h"
+
 #undef V
 #undef LOOSE
 #undef WIDTH
 #undef GROUP
 #undef COLUMNS
+#undef LINES_TURNED
+#undef TURN
 #undef PART_MASK
 #undef LOAD_PART
 #undef STORE_PART

@@ -1,7 +1,7 @@
 --- linalg.lua: np.linalg: linear algebra over batches of matrices, which are the last two axes of an array.
 --
--- Names and options are those of the array API standard and NumPy. Factorizations are rows over LAPACK
--- (lazy/ops/solve.c, spectral.c); a row has one result, so what has several comes packed in one array and is cut apart
+-- Names and options are those of the array API standard and NumPy. Factorizations are rows (lazy/ops/solve.c, and
+-- spectral.c over LAPACK); a row has one result, so what has several comes packed in one array and is cut apart
 -- by views. All else is made of products, maps and reductions. All of it has derivatives of any order, but for what
 -- says that it has none, and integers count as f32 (i64: f64).
 --
