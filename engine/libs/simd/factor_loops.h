@@ -161,10 +161,8 @@ static bool NAME(cholesky_corner)(T *a, int64_t row, int64_t rows, T *over) {
     return true;
 }
 
-/* out: the lower triangle l with l · lᵀ = a, zeros above; n is at most STEP. false: not positive definite. */
-static bool NAME(cholesky_few)(const void *matrix, void *out, int64_t n) {
-    const T *a = matrix;
-    T c[STEP][STEP] = {{0}}, over[STEP], *to = out;
+ALWAYS bool NAME(cholesky_of)(const T *a, T *to, int64_t n) {
+    T c[STEP][STEP] = {{0}}, over[STEP];
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j <= i; j++)
             c[j][i] = a[i * n + j];
@@ -176,6 +174,20 @@ static bool NAME(cholesky_few)(const void *matrix, void *out, int64_t n) {
             to[i * n + j] = j <= i ? c[j][i] : 0;
     }
     return true;
+}
+
+/* out: the lower triangle l with l · lᵀ = a, zeros above; n is at most STEP. false: not positive definite. */
+static bool NAME(cholesky_few)(const void *a, void *out, int64_t n) {
+    switch (n) { /* a number that the compiler knows */
+    case 3:
+        return NAME(cholesky_of)(a, out, 3);
+    case 4:
+        return NAME(cholesky_of)(a, out, 4);
+    case 8:
+        return NAME(cholesky_of)(a, out, 8);
+    default:
+        return NAME(cholesky_of)(a, out, n);
+    }
 }
 
 /* The upper triangle of a becomes u with uᵀ u = a; n is at most ENGINE_FACTOR_LEAF. false: not positive definite. */
