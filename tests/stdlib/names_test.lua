@@ -107,6 +107,7 @@ check.test("arguments that do not fit are named", function()
         ["np.pad: option 'mode' must be one of"] = function() np.pad(a, 1, "mirror") end,
         ["np.pad: axis 0 has no elements"] = function() np.pad(np.zeros(0), 1, "edge") end,
         ["np.block: item%[2%] is nested to another depth"] = function() np.block { a, { a } } end,
+        ["np.meshgrid: argument 1 %(array%) must be 1%-d, each array an"] = function() np.meshgrid { a, a } end,
         ["np.meshgrid: option 'indexing' must be"] = function() np.meshgrid(a, { indexing = "yx" }) end,
         ["np.mgrid: cannot read the range"] = function() np.mgrid "5" end,
         ["np.geomspace: start and stop must not be 0"] = function() np.geomspace(-1, 1) end,

@@ -172,7 +172,11 @@ function np.meshgrid(...)
     end
     local dims = {}
     for k = 1, n do
-        arrays[k] = np.ravel(create.operand("meshgrid", k, arrays[k]))
+        local x = create.operand("meshgrid", k, arrays[k])
+        if type(arrays[k]) == "table" and #x.shape > 1 then
+            bad_argument("meshgrid", k, "array", "1-d, each array an argument of its own", arrays[k])
+        end
+        arrays[k] = np.ravel(x)
         dims[k] = arrays[k].size
     end
     local swap = indexing == "xy" and n > 1
