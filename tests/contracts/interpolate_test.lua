@@ -205,6 +205,91 @@ spline("make_lsq_spline", {
     },
 })
 
+--- A spline whose lam generalized cross-validation chooses has derivatives at a given lam: no test compares those of
+-- f32 with differences.
+spline("make_smoothing_spline", {
+    args = { { "x", make = rising }, { "y", from = -3, to = 3 }, { "w", from = 0.5, to = 2 },
+             { "lam", from = 0.1, to = 4 } },
+    accepts = "f64 f32 f16 i32",
+    shapes = { { { 8 }, { 8 }, { 8 }, {} }, { { 12 }, { 12, 2 }, { 12 }, {} }, { { 5 }, { 5 }, { 5 }, {} } },
+    options = { {}, { w = true }, { w = true, axis = -1 }, { gcv = true }, { gcv = true, w = true, axis = -1 } },
+    call = function(f, o, x, y, w, lam)
+        local given = given_of(o, { w = true, gcv = true }) or {}
+        given.w, given.lam = o.w and w or nil, not o.gcv and lam or nil
+        local list = { spline_values(f(x, o.axis and np.moveaxis(y, 0, -1) or y, given)) }
+        if o.gcv then
+            for k, value in ipairs(list) do list[k] = value.dtype == "f64" and np.astype(value, "f32") or value end
+        end
+        return unpack(list)
+    end,
+    oracle = "smoothed(x, y, w, lam, o)", unseen = { lam = "an argument stands for it" },
+    gives = function(dtype, o) return (o.gcv and dtype == "f64" or dtype == "i32") and "f32" or dtype end,
+    refuses = {
+        { "must rise", function() np.interpolate.make_smoothing_spline({ 0, 1, 1, 2, 3 }, np.ones(5)) end },
+        { "at least 5 points, got 4", function() np.interpolate.make_smoothing_spline(np.arange(4), np.ones(4)) end },
+        { "do not fit axis 0", function() np.interpolate.make_smoothing_spline(np.arange(5), np.ones(6)) end },
+        { "real values, got dtype c64", function()
+            np.interpolate.make_smoothing_spline(np.arange(5), np.ones({ 5 }, { dtype = "c64" }))
+        end },
+        { "option 'w' must have shape", function()
+            np.interpolate.make_smoothing_spline(np.arange(5), np.ones(5), { w = np.ones(4) })
+        end },
+        { "weights must be above 0, got 0", function()
+            np.interpolate.make_smoothing_spline(np.arange(5), np.ones(5), { w = { 1, 1, 0, 1, 1 } })
+        end },
+        { "option 'lam' must be finite and at least 0, got %-1", function()
+            np.interpolate.make_smoothing_spline(np.arange(5), np.ones(5), { lam = -1 })
+        end },
+        { "option 'lam' must be finite", function()
+            np.interpolate.make_smoothing_spline(np.arange(5), np.ones(5), { lam = math.huge })
+        end },
+        { "option 'lam' must be a number or a 0%-d array", function()
+            np.interpolate.make_smoothing_spline(np.arange(5), np.ones(5), { lam = { 1, 2 } })
+        end },
+        { "option 'lam'", function()
+            np.interpolate.make_smoothing_spline(np.arange(5), np.ones(5), { lam = "gcv" })
+        end },
+    },
+    also = {
+        ["np.interpolate.make_smoothing_spline: lam = 0 passes through the points, a large one is a line"] = function()
+            local x = np.array({ 0, 1, 2.5, 3, 4, 6 }, { dtype = "f64" })
+            local y = np.array({ 1, 3, -2, 0, 5, 4 }, { dtype = "f64" })
+            local through = np.interpolate.make_smoothing_spline(x, y, { lam = 0 })
+            local natural = np.interpolate.cubic_spline(x, y, { bc_type = "natural" })
+            check.ok(np.allclose(through(PLACES), natural(PLACES), { rtol = 1e-12, atol = 1e-12 }))
+            local line = np.polyfit(x, y, 1)
+            local smooth = np.interpolate.make_smoothing_spline(x, y, { lam = 1e12 })
+            check.ok(np.allclose(smooth(x), line[0] * x + line[1], { rtol = 1e-8, atol = 1e-8 }))
+        end,
+        ["np.interpolate.make_smoothing_spline: cross-validation follows the units of x"] = function()
+            local x = np.linspace(0, 9, 60, { dtype = "f64" })
+            local y = np.sin(x) + 0.2 * np.random.normal(np.random.key(3), { 60 }, { dtype = "f64" })
+            local at = np.array({ 0.3, 4.4, 8.9 }, { dtype = "f64" })
+            local one = np.interpolate.make_smoothing_spline(x, y)(at)
+            check.ok(np.abs(one - np.sin(at)):max():item() < 0.2)
+            for _, unit in ipairs { 1e-4, 1e4 } do
+                local other = np.interpolate.make_smoothing_spline(x * unit, y)(at * unit)
+                check.ok(np.allclose(other, one, { rtol = 1e-5, atol = 1e-5 }))
+            end
+        end,
+        ["np.interpolate.make_smoothing_spline: while tracing, weights and lam that are none give NaN"] = function()
+            local f = np.jit(function(w, lam)
+                return np.interpolate.make_smoothing_spline(np.arange(5), np.ones(5), { w = w, lam = lam })(0.5)
+            end)
+            local w = np.ones(5)
+            check.equal(f(w, np.array(1)):item(), 1)
+            check.ok(np.isnan(f(w, np.array(-1))):item() and np.isnan(f(w - 1, np.array(1))):item())
+        end,
+        ["np.interpolate.make_smoothing_spline: f32 is as near as f64 where points are many"] = function()
+            local x = np.arange(2000)
+            local y = np.sin(x / 300) + 0.3 * np.random.normal(np.random.key(4), { 2000 })
+            local p = np.interpolate.make_smoothing_spline(x, y)
+            check.equal(p(0).dtype, "f32")
+            check.ok(np.abs(p(x) - np.sin(x / 300)):max():item() < 0.2)
+        end,
+    },
+})
+
 of("np.interpolate.interpn", {
     args = { "values", { "xi", from = -0.3, to = 2.3 } },
     shapes = { { { 3, 4 }, { 5, 2 } }, { { 3, 4, 2 }, { 2, 3, 2 } }, { { 3, 4 }, { 2 } } },

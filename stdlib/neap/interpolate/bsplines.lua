@@ -1,5 +1,5 @@
---- bsplines.lua: np.interpolate.BSpline, make_interp_spline, make_lsq_spline: sums of B-splines, those through points,
--- and those near points.
+--- bsplines.lua: np.interpolate.BSpline, make_interp_spline, make_lsq_spline, make_smoothing_spline: sums of B-splines,
+-- those through points, and those near points.
 --
 -- A spline of degree k has knots t, which do not fall, and n = size of t - k - 1 coefficients. Between t[i] and
 -- t[i + 1] it is the sum of c[i - k + s] B[s] for s = 0 … k, where the B-splines B follow from those of lower degrees
@@ -11,6 +11,7 @@ local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local operands = require "neap.arrays.operands"
 local piecewise = require "neap.interpolate.piecewise"
+local smoothing = require "neap.interpolate.smoothing"
 
 local np = core.np
 local raise, bad_argument, type = core.raise, core.bad_argument, type
@@ -315,6 +316,42 @@ local function least_squares(points, t, w)
     return np.where(full, np.linalg.solve_triangular(safe, right), np.inf)
 end
 
+--- The weights of points, of their shape and dtype; ones for nil.
+local function weights_of(name, given, points)
+    if given == nil then return np.ones_like(points.x) end
+    local w = np.astype(operands.beside(name, "option 'w'", given, core.dtype_of(points.x)), points.x.dtype)
+    if not shape.same(shape_of(w), shape_of(points.x)) then
+        raise(name, "option 'w' must have shape %s, as x, got %s", core.shape_text(points.x), core.shape_text(w))
+    end
+    return w
+end
+
+--- The weights of a smoothing spline: above 0; NaN while tracing where they are not.
+local function positive_weights(name, given, points)
+    local w = weights_of(name, given, points)
+    if given == nil then return w end
+    local valid = np.all(np.greater(w, 0))
+    if not core.recording() and not valid:item() then
+        raise(name, "option 'w': weights must be above 0, got %s", tostring(np.min(w):item()))
+    end
+    return np.where(valid, w, core.NAN)
+end
+
+--- The factor lam of a smoothing spline, a 0-d array of f64; NaN while tracing where it is none.
+local function penalty_of(name, given)
+    local lam = operands.beside(name, "option 'lam'", given, core.dtypes.f64)
+    if core.ndim(lam) > 0 then
+        raise(name, "option 'lam' must be a number or a 0-d array, got shape %s", core.shape_text(lam))
+    end
+    if core.dtype_of(lam).kind == "c" then raise(name, "option 'lam' must be real, got dtype %s", lam.dtype) end
+    lam = np.astype(lam, "f64")
+    local valid = np.logical_and(np.greater_equal(lam, 0), np.isfinite(lam))
+    if not core.recording() and not valid:item() then
+        raise(name, "option 'lam' must be finite and at least 0, got %s", tostring(lam:item()))
+    end
+    return np.where(valid, lam, core.NAN)
+end
+
 return function(interpolate)
     local KNOWN = { axis = true, extrapolate = true }
 
@@ -414,14 +451,35 @@ return function(interpolate)
         t = checked_knots(name, "argument 3 (t)", t, points)
         local n = count_of(t, points.k)
         if points.n < n then raise(name, "%d points are fewer than the %d coefficients", points.n, n) end
-        local w = np.ones_like(points.x)
-        if o.w ~= nil then
-            w = np.astype(operands.beside(name, "option 'w'", o.w, core.dtype_of(points.x)), points.x.dtype)
-            if not shape.same(shape_of(w), shape_of(points.x)) then
-                raise(name, "option 'w' must have shape %s, as x, got %s", core.shape_text(points.x),
-                      core.shape_text(w))
-            end
-        end
-        return determined(name, t, least_squares(points, t, w), points)
+        return determined(name, t, least_squares(points, t, weights_of(name, o.w, points)), points)
+    end
+
+    --- np.interpolate.make_smoothing_spline(x, y, {w=…, lam=…, axis=0}) -> p: the curve with the smallest sum of w (y -
+    -- p(x))^2 and lam times the integral of its squared second derivative, an np.interpolate.BSpline: SciPy's
+    -- make_smoothing_spline. x is 1-d, rises, and has at least 5 points; y has as many real values along an axis. p is
+    -- a natural cubic spline with knots x (C. Reinsch, Smoothing by Spline Functions, 1967); it is computed in f64, in
+    -- time that grows with the number of points. Differentiable in x, y, w and lam; a chosen lam counts as given.
+    -- Raises if a weight is not above 0, or lam is negative or not finite; while tracing values are NaN then.
+    --- w: the weights, a number above 0 for each point; 1 without it
+    --- lam: how smooth the curve is, a number or 0-d array: 0: it passes through the points; large: it is nearly the
+    -- line of least squares; without it generalized cross-validation chooses one for each element of a value (P. Craven
+    -- and G. Wahba, Smoothing noisy data with spline functions, 1979), of any size, where SciPy looks between 0 and the
+    -- number of points
+    --- axis: the axis of y along which the points are
+    --- > x = np.array({0, 1, 2, 3, 4}, {dtype="f64"})
+    --- > p = np.interpolate.make_smoothing_spline(x, {0, 2, 1, 3, 2}, {lam=1})
+    --- > np.round(p(x), 4)
+    -- [0.3913 1.2174 1.7826 2.2174 2.3913]
+    function interpolate.make_smoothing_spline(x, y, given)
+        local name = "interpolate.make_smoothing_spline"
+        local o = core.options(name, given, { w = true, lam = true, axis = true })
+        local points = piecewise.points_of(name, x, y, o.axis, true)
+        if core.dtype_of(points.y).kind == "c" then raise(name, "is of real values, got dtype %s", points.y.dtype) end
+        if points.n < 5 then raise(name, "needs at least 5 points, got %d", points.n) end
+        points.k = 3
+        local w, lam = positive_weights(name, o.w, points), nil
+        if o.lam ~= nil then lam = penalty_of(name, o.lam) end
+        local t = clamped_knots(points.x, points.x, 3)
+        return determined(name, t, smoothing.coefficients(points, w, lam), points)
     end
 end

@@ -122,6 +122,34 @@ def near_points(x, y, w, o):
                                                            w=w, **o))
 
 
+def smoothed(x, y, w, lam, o):
+    """SciPy's make_smoothing_spline. With gcv, lam is where the criterion of each column is smallest, by the matrix
+    that makes values of y."""
+    x, lam, w = np.asarray(x, float), float(lam), np.asarray(w, float) if o.get("w") else None
+    y = np.asarray(y, float)
+
+    def made(y, lam, axis=0):
+        return scipy.interpolate.make_smoothing_spline(x, y, w=w, lam=lam, axis=axis)
+
+    def criterion(log_lam, y):
+        matrix = made(np.eye(len(x)), np.exp(log_lam))(x)
+        return np.sum((y - matrix @ y) ** 2) / (len(x) - np.trace(matrix)) ** 2
+
+    def chosen(y):
+        tries = np.linspace(np.log(1e-6), np.log(1e9), 400)
+        best = np.argmin([criterion(at, y) for at in tries])
+        around = tries[max(best - 1, 0)], tries[min(best + 1, 399)]
+        return np.exp(scipy.optimize.minimize_scalar(criterion, bounds=around, args=(y,), method="bounded",
+                                                     options={"xatol": 1e-8}).x)
+
+    if not o.get("gcv"):
+        return spline_values(made(np.moveaxis(y, 0, -1), lam, -1) if "axis" in o else made(y, lam))
+    if y.ndim == 1:
+        return spline_values(made(y, chosen(y)))
+    columns = [spline_values(made(column, chosen(column))) for column in y.T]
+    return [np.stack(parts, 0 if "axis" in o else -1) for parts in zip(*columns)]
+
+
 def gridded(values, xi, o):
     """interpn of the grid of the tests; -7 for NaN."""
     o = dict(o)
