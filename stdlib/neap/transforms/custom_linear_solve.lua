@@ -65,13 +65,23 @@ local function solvers(name, with, turns, solved)
         return tangent
     end
 
-    --- The solution by b alone.
-    local function linear_of(transposed)
-        local function solution(b, ...) return (solved[transposed](arrays_of(name, b), { ... })) end
-        local function forward(b, ...) return solution(b, ...), { ... } end
-        local function backward(p, cotangent) return (solve(not transposed, cotangent, unpack(p))) end
-        for _, f in ipairs { solution, forward, backward } do jit.off(f) end
-        return np.custom_vjp(solution):defvjp(forward, backward)
+    --- The solution, with a rule for reverse mode by b alone. Numbers among p are read from around: kept for the
+    -- backward pass they would become arrays.
+    local function by_side(transposed, b, p)
+        local places, arrays = {}, {}
+        for k, x in ipairs(p) do
+            if core.info(x).weak == 0 then places[#places + 1], arrays[#arrays + 1] = k, x end
+        end
+        local function whole(kept)
+            local list = core.copy_list(p)
+            for k, place in ipairs(places) do list[place] = kept[k] end
+            return list
+        end
+        local function solution(side, ...) return (solved[transposed](arrays_of(name, side), whole { ... })) end
+        local function forward(side, ...) return solution(side, ...), { ... } end
+        local function backward(kept, cotangent) return (solve(not transposed, cotangent, unpack(whole(kept)))) end
+        for _, f in ipairs { whole, solution, forward, backward } do jit.off(f) end
+        return np.custom_vjp(solution):defvjp(forward, backward)(b, unpack(arrays))
     end
 
     local function with_rule(transposed)
@@ -84,7 +94,7 @@ local function solvers(name, with, turns, solved)
             local results = pack(solve(transposed, unpack(primals)))
             local change, side = moved(results[1], p, along, transposed), tangents[1] or nil
             if change then side = difference(name, side, change) end
-            results[results.n + 1] = linear_of(transposed)(side, unpack(p))
+            results[results.n + 1] = by_side(transposed, side, p)
             return unpack(results, 1, 2 * results.n)
         end
         jit.off(rule)
@@ -101,7 +111,7 @@ local function solvers(name, with, turns, solved)
         if not results[1] then error(results[2], 0) end
         return unpack(results, 2, results.n)
     end
-    for _, f in ipairs { moved, linear_of, with_rule, solve } do jit.off(f) end
+    for _, f in ipairs { moved, by_side, with_rule, solve } do jit.off(f) end
     return solve
 end
 
