@@ -273,7 +273,9 @@ int control_call_jvp(lazy_tangent *g) {
     if (!control_has_rule(&control->shape))
         return control_jvp_answered(g, program_jvp);
     if (rule == NEAP_RULE_VJP)
-        return refuse_custom_rule(g->ctx, g->node, "jvp", "a function with np.custom_vjp has no forward derivative");
+        return refuse_custom_rule(g->ctx, g->node, "jvp",
+                                  "a function with np.custom_vjp has no forward derivative; in place of "
+                                  "np.integrate.odeint use np.integrate.solve_ivp");
     for (int k = control->shape.operands; k < g->node->nin; k++)
         if (g->in[k])
             return refuse_custom_rule(g->ctx, g->node, names[rule], reads_around);

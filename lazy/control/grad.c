@@ -649,6 +649,7 @@ int control_while_grad(lazy_grad *g) {
     int32_t site = g->node->site;
     return neap_error(NEAP_E_ARGUMENT,
                       "grad: a while_loop has no reverse-mode derivative, as nobody knows how often it runs%s%s; use "
-                      "np.fori_loop with bounds that are numbers, np.scan, or forward mode (np.jvp)",
+                      "np.fori_loop with bounds that are numbers, np.scan, or forward mode (np.jvp, np.jacfwd), and "
+                      "np.integrate.odeint in place of np.integrate.solve_ivp",
                       site ? ", recorded at " : "", site ? graph_site_text(g->ctx, site) : "");
 }

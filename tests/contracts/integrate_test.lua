@@ -240,6 +240,10 @@ of("np.integrate.solve_ivp", {
         { "event must return a real number", function()
             np.integrate.solve_ivp(np.add, { 0, 1 }, { 1, 2 }, { events = np.add })
         end },
+        { "reverse%-mode derivative.*np.integrate.odeint in place of np.integrate.solve_ivp", function()
+            local o = { t_eval = { 1 } }
+            np.grad(function(y) return np.integrate.solve_ivp(np.multiply, { 0, 1 }, y, o).y:sum() end)(np.ones(1))
+        end },
         { "t_eval", function()
             np.jit(function(y) return np.integrate.solve_ivp(np.add, { 0, 1 }, y).y end)(np.ones(1))
         end },
@@ -489,7 +493,7 @@ of("np.integrate.odeint", {
         { "argument 3 %(t%) must be the times", function() np.integrate.odeint(turned, 1) end },
         { "1%-d and not empty", function() np.integrate.odeint(turned, 1, np.ones { 2, 2 }) end },
         { "table of arguments", function() np.integrate.odeint(turned, 1, { 0, 1 }, { args = 1 }) end },
-        { "forward", function()
+        { "has no forward derivative; in place of np.integrate.odeint use np.integrate.solve_ivp", function()
             np.jvp(function(y) return np.integrate.odeint(np.multiply, y, { 0, 1 }) end, { np.ones(1) }, { np.ones(1) })
         end },
     },
