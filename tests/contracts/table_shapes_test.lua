@@ -131,6 +131,7 @@ of("table.melt", {
                 vmap = WAITS, derivatives = WAITS },
     refuses = {
         { "column 'a' would have i64 and text", function() np.table({ a = { 1 }, b = { "x" } }):melt() end },
+        { "option 'id_vars' names all columns", function() np.table({ a = { 1 } }):melt { id_vars = "a" } end },
         { "two columns 'a'", function() np.table({ a = { 1 }, b = { 2 } }):melt { id_vars = "a", var_name = "a" } end },
     },
 })

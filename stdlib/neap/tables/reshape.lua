@@ -169,6 +169,9 @@ function methods.melt(t, given)
         for _, key in ipairs(t._names) do
             if not kept[key] then wanted[#wanted + 1] = key end
         end
+        if #wanted == 0 then
+            raise(name, "option 'id_vars' names all columns of the table: none is left to be put below others")
+        end
     end
     wanted = tables.names(t, name, wanted, "value_vars")
     local parts, places = {}, {}
