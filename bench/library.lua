@@ -66,6 +66,21 @@ return function(add_case, make)
           inputs = function() return { (np.eye(4) + normal(1000, 4, 4) * 0.2):wait() } end,
           lua = function(x) return np.linalg.inv(x) end, numpy = "np.linalg.inv(x)", scipy = "scipy.linalg.inv(x)",
           torch = "torch.linalg.inv(x)", jax = "jnp.linalg.inv(x)" }
+    add { name = "solve, 512x512, 512 right sides", inputs = function() return { square(512), normal(512, 512) } end,
+          lua = function(x, y) return np.linalg.solve(x, y) end, numpy = "np.linalg.solve(x, y)",
+          scipy = "scipy.linalg.solve(x, y)", torch = "torch.linalg.solve(x, y)", jax = "jnp.linalg.solve(x, y)" }
+    add { name = "solve, 1000 of 8x8",
+          inputs = function() return { (np.eye(8) + normal(1000, 8, 8) * 0.1):wait(), normal(1000, 8, 8) } end,
+          lua = function(x, y) return np.linalg.solve(x, y) end, numpy = "np.linalg.solve(x, y)",
+          scipy = "scipy.linalg.solve(x, y)", torch = "torch.linalg.solve(x, y)", jax = "jnp.linalg.solve(x, y)" }
+    add { name = "cholesky, 1000 of 8x8",
+          inputs = function()
+              local x = np.eye(8) + normal(1000, 8, 8) * 0.1
+              return { (x:matmul(np.swapaxes(x, -1, -2)) + np.eye(8)):wait() }
+          end,
+          lua = function(x) return np.linalg.cholesky(x) end, numpy = "np.linalg.cholesky(x)",
+          scipy = "scipy.linalg.cholesky(x, lower=True)", torch = "torch.linalg.cholesky(x)",
+          jax = "jnp.linalg.cholesky(x)" }
     for _, case in ipairs {
         { "einsum ij,jk->ik, 256", "ij,jk->ik", { 256, 256 }, { 256, 256 } },
         { "einsum bij,bkj->bik, 16x64x64", "bij,bkj->bik", { 16, 64, 64 }, { 16, 64, 64 } },
