@@ -347,7 +347,8 @@ end
 --- > np.io.save("x.npy", np.eye(2))
 function data_io.save(path, x)
     check_path("io.save", path)
-    if not is_array(x) then bad_argument("io.save", 2, "x", "an array", x) end
+    local wanted = type(x) == "table" and "an array (np.io.save_tree writes a table of arrays)" or "an array"
+    if not is_array(x) then bad_argument("io.save", 2, "x", wanted, x) end
     write_file("io.save", path, { npy_header(x), array_block(x) })
 end
 
@@ -375,7 +376,10 @@ function data_io.savez(path, arrays, given)
     local list = {}
     for key, x in pairs(arrays) do
         if type(key) ~= "string" then raise("io.savez", "names are strings, got %s", core.describe(key)) end
-        if not is_array(x) then raise("io.savez", "'%s' must be an array, got %s", key, core.describe(x)) end
+        if not is_array(x) then
+            local remedy = type(x) == "table" and "; np.io.save_tree writes tables in tables" or ""
+            raise("io.savez", "'%s' must be an array, got %s%s", key, core.describe(x), remedy)
+        end
         list[#list + 1] = { key, x }
     end
     table.sort(list, function(a, b) return a[1] < b[1] end)
