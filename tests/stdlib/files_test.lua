@@ -42,7 +42,7 @@ check.test("npz", function()
     end
     check.raises(function() np.io.savez(path "b.npz", { np.ones(1) }) end, "names are strings")
     check.raises(function() np.io.savez(path "b.npz", { x = 3 }) end, "'x' must be an array")
-    check.raises(function() np.io.savez(path "b.npz", { x = {} }) end, "'x' must be an array, got a table; np.io.save_tree")
+    check.raises(function() np.io.savez(path "b.npz", { x = {} }) end, "'x' must be an array, got a table; np.io.save_")
     check.raises(function() np.io.save(path "b.npy", { np.ones(1) }) end, "an array %(np.io.save_tree writes a table")
 end)
 
