@@ -62,6 +62,7 @@ int neap_ctx_new(neap_ctx **out) {
     }
     ctx->pending.most_nodes = DEFAULT_NODES;
     ctx->pending.most_bytes = default_bytes();
+    graph_count_recorded_from_here(ctx);
     neap_collected(ctx);
     ctx->hooks = &hooks;
     int first;

@@ -146,6 +146,10 @@ static inline void graph_count_pending(neap_ctx *ctx, neap_node *node) {
         return;
     node->flags ^= LAZY_COUNTED;
     ctx->pending.bytes += written ? (int64_t)graph_node_bytes(node) : -(int64_t)graph_node_bytes(node);
+    if (ctx->pending.bytes >= ctx->collector.asks_at)
+        ctx->collector.requests |= NEAP_SAFEPOINT_STEP;
+    else if (ctx->pending.bytes < ctx->collector.asks_at - ctx->collector.much)
+        ctx->collector.asks_at = ctx->pending.bytes + ctx->collector.much;
 }
 /* Adds a node that was just made to the tape or to pending, and counts what it reads. */
 int graph_enroll(neap_ctx *ctx, neap_node *node);
@@ -162,6 +166,8 @@ static inline bool graph_past_limits(const neap_ctx *ctx) {
 neap_node *graph_arena(neap_ctx *ctx, neap_node *node);
 /* Bytes that the bodies of loops and branches have written, in all contexts. */
 extern _Atomic uint64_t graph_written_in_bodies;
+/* Pending nodes ask for a collection when much has been recorded since this call. */
+void graph_count_recorded_from_here(neap_ctx *ctx);
 /* Tells of an allocation: asks for a collection when live bytes are past the mark. */
 void graph_count_bytes(neap_ctx *ctx, int64_t bytes);
 /* After a flush for somebody who waits: what was allocated since the counter stood at `since` lives until that has

@@ -4,7 +4,8 @@
  *
  *   - A whole cycle is due once the bytes allocated since the last one are worth it: when to touch so much new memory
  *     takes eight times as long as a cycle does. Lua runs it while it waits for the workers, or else when it records.
- *     So of a loop that drops a large array in each turn, two blocks go round.
+ *     So of a loop that drops a large array in each turn, two blocks go round. Pending bytes that will be written
+ *     count too, from 64 MiB on: of what is dead by then, later steps of the same flush take the memory.
  *   - Where it is 32 times as long, one comes before the flush of a large array that is waited for: its result is
  *     written to the memory of the last one, which may be in a cache, and one block goes round.
  *   - Where cycles take longer, one is due as well once blocks were taken from the system that take as long to be
@@ -30,11 +31,12 @@
 
 static const int64_t LOOK_AT_BYTES = 4 << 20, LARGE_BYTES = 1 << 20;
 static const uint64_t COLLECT_AT_LEAST = 256 << 20;
-static const int64_t BYTES_PER_NS = 10;     /* first touch of new memory, in huge pages */
-static const int64_t WORTH = 8;             /* how much longer that must take than a cycle */
-static const int64_t WORTH_FIRST = 32;      /* the same, if the work waits for the cycle */
-static const int64_t RELEASE_NS = 300;      /* to find and release a dead array */
-static const uint64_t GROWN_PART = 8;       /* of what is live: new blocks that are no growth of it yet */
+static const int64_t MUCH_RECORDED = 64 << 20; /* as much as may run ahead of the script */
+static const int64_t BYTES_PER_NS = 10;        /* first touch of new memory, in huge pages */
+static const int64_t WORTH = 8;                /* how much longer that must take than a cycle */
+static const int64_t WORTH_FIRST = 32;         /* the same, if the work waits for the cycle */
+static const int64_t RELEASE_NS = 300;         /* to find and release a dead array */
+static const uint64_t GROWN_PART = 8;          /* of what is live: new blocks that are no growth of it yet */
 static const int64_t MADE_BYTES_PER_NS = 2; /* of blocks that were taken: huge pages may be rare, and the host's too */
 static const int64_t LONG_NS = 1000000;     /* a cycle that is rather made in steps */
 static const int64_t KEEP_WORTH = 4, KEEP_LEAST_NS = 250000;
@@ -150,7 +152,7 @@ int neap_collector_due(neap_ctx *ctx) {
     ctx->collector.requests &= ~NEAP_SAFEPOINT_STEP;
     bool put_off = ctx->collector.put_off > 0;
     ctx->collector.put_off = put_off ? -1 : ctx->collector.put_off;
-    if (put_off || is_cycle_due(&ctx->collector)) {
+    if (put_off || is_cycle_due(&ctx->collector) || ctx->pending.bytes >= ctx->collector.asks_at) {
         ctx->collector.keeping = is_keep_due(&ctx->collector);
         return ctx->collector.keeping ? NEAP_COLLECT_KEEP : NEAP_COLLECT_CYCLE;
     }
@@ -180,6 +182,7 @@ void neap_cycle_end(neap_ctx *ctx) {
         ctx->collector.took = before && took > before ? before + (took - before) / 2 : took;
     }
     ctx->collector.keeping = false;
+    graph_count_recorded_from_here(ctx);
     ctx->collector.made = neap_memory_made();
     ctx->collector.grown = (int64_t)(neap_memory_live() / GROWN_PART);
     ctx->collector.requests &= ~(NEAP_SAFEPOINT_SWEEP | NEAP_SAFEPOINT_STEP);
@@ -205,6 +208,13 @@ void neap_debug_collector(neap_ctx *ctx, int64_t cycle_ns, int64_t patience_ns) 
     ctx->collector.said = ctx->collector.took = cycle_ns;
     ctx->collector.patience = patience_ns;
     ctx->collector.again = 0;
+    graph_count_recorded_from_here(ctx);
+}
+
+void graph_count_recorded_from_here(neap_ctx *ctx) {
+    const int64_t worth = WORTH * ctx->collector.took * BYTES_PER_NS;
+    ctx->collector.much = worth > MUCH_RECORDED ? worth : MUCH_RECORDED;
+    ctx->collector.asks_at = ctx->pending.bytes + ctx->collector.much;
 }
 
 /* Live bytes are those of all threads and devices, so they are looked at once in a while only. */

@@ -150,6 +150,23 @@ check.test("np.unique keeps nothing for values that nobody asks for", function()
     check.ok(np.memory().live < before + 4e6, np.memory().live - before)
 end)
 
+check.test("what a long flush need not keep is found dead before", function()
+    local x = (np.ones { 2 ^ 18 } * 2):wait() -- 1 MiB: each turn writes two of these
+    for _, turns in ipairs { 200, 700 } do -- one flush, and more than one
+        np.wait_all()
+        collectgarbage()
+        np.memory.reset_peak()
+        local before, y = np.memory().live, x
+        for _ = 1, turns do
+            y = np.tanh(y) * 0.5 + y:sum()
+            y = y - y:mean()
+        end
+        y:wait()
+        local taken = (np.memory().peak - before) / 2 ^ 20
+        check.ok(taken < 140, ("%d turns take %.0f MiB"):format(turns, taken)) -- 64 recorded, 64 run ahead
+    end
+end)
+
 check.test("results that are given back by hand ask for no cycle", function()
     local a, found = (np.ones { 1000, 1000 } * 1):wait(), false
     local function cycles(call)
