@@ -3,6 +3,7 @@
 --
 --     local step = steps.make("mlp", { BATCH = 1024 })   -- other sizes are those of steps.sizes
 --     print(step())                                      -- a number: it waits for the result
+--     steps.unread("mlp")():wait()                       -- a training step: the loss, as an array
 local np = require "neap"
 
 local steps = {}
@@ -24,7 +25,7 @@ local function normal(scale, ...)
     return (np.random.normal(np.random.fold_in(key, drawn), { ... }) * scale):wait()
 end
 
--- ---- Steps: functions that make a function, which makes a step and returns a number ---------------------------------
+-- ---- Steps: functions that make a function, which makes a step and returns a number, or an array of one -------------
 
 local makers = {}
 
@@ -96,7 +97,7 @@ local function training(loss, params, ...)
     return function()
         local value
         value, params, state = step(params, state, data[1], data[2])
-        return value:item()
+        return value
     end
 end
 
@@ -159,10 +160,19 @@ function makers.cnn()
     end, params, normal(1, batch, side, side, 1), np.random.randint(key, { batch }, 0, classes):wait())
 end
 
---- A step; `sizes`: those that are not as in steps.sizes.
-function steps.make(name, sizes)
+--- A step that returns what its maker does; `sizes`: those that are not as in steps.sizes.
+function steps.unread(name, sizes)
     size = setmetatable(sizes or {}, { __index = steps.sizes })
     return makers[name]()
+end
+
+--- A step that returns a number.
+function steps.make(name, sizes)
+    local step = steps.unread(name, sizes)
+    return function()
+        local value = step()
+        return type(value) == "number" and value or value:item()
+    end
 end
 
 --- The sizes as text for bench/steps.py.

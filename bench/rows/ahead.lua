@@ -1,31 +1,59 @@
---- ahead.lua: what a loop of jitted steps takes that never waits, beside the same loop that waits for each step.
+--- ahead.lua: what loops take that never wait, beside the same loops that wait in each turn.
 --
--- Steps of Lloyd's algorithm (k-means of 100,000 points of 8 numbers, 16 centres): each depends on the one before, so
--- running ahead can win nothing but the time of the script between two steps, and each step ahead holds arrays of its
--- own. Goals: no more time than with waits, and at most 100 MB more than they take.
+-- Steps of Lloyd's algorithm (k-means of 100,000 points of 8 numbers, 16 centres), the training steps of
+-- bench/steps.lua, whose parameters are donated, and a chain of eager ops over 4 MB. Each turn depends on the one
+-- before, so running ahead can win nothing but the time of the script between two turns, and each turn ahead holds
+-- arrays of its own. Goals: no more time than with waits, and at most 100 MB more than these take.
 package.path = "./?.lua;" .. package.path
 local np = require "neap"
 local measure = require "bench.measure"
+local steps = require "bench.steps"
 
-local POINTS, WIDTH, CENTRES, STEPS, MB = 100000, 8, 16, 60, 1e6
+local POINTS, WIDTH, CENTRES, MB = 100000, 8, 16, 1e6
 
-local points = np.random.normal(np.random.key(0), { POINTS, WIDTH }):wait()
-local start = points[{ { 0, CENTRES } }]:wait()
-local step = np.jit(function(centres)
-    local off = np.square(points):sum { axis = 1, keepdims = true } - 2 * points:matmul(centres.T)
-    local nearest = np.argmin(off + np.square(centres):sum { axis = 1 }, { axis = 1 })
-    local counts = np.segment_sum(np.ones { POINTS }, nearest, CENTRES)
-    return np.segment_sum(points, nearest, CENTRES) / np.maximum(counts, 1):reshape(CENTRES, 1)
-end)
+-- ---- Loops: functions that make the first value, and a function from a turn's value to the next turn's --------------
 
-local function loop(waits)
+local function lloyd()
+    local points = np.random.normal(np.random.key(0), { POINTS, WIDTH }):wait()
+    return points[{ { 0, CENTRES } }]:wait(), np.jit(function(centres)
+        local off = np.square(points):sum { axis = 1, keepdims = true } - 2 * points:matmul(centres.T)
+        local nearest = np.argmin(off + np.square(centres):sum { axis = 1 }, { axis = 1 })
+        local counts = np.segment_sum(np.ones { POINTS }, nearest, CENTRES)
+        return np.segment_sum(points, nearest, CENTRES) / np.maximum(counts, 1):reshape(CENTRES, 1)
+    end)
+end
+
+local function eager()
+    return np.random.normal(np.random.key(0), { 1000000 }):wait(), function(x)
+        x = np.tanh(x) * 0.5 + x:sum()
+        return x - x:mean()
+    end
+end
+
+local function training(name)
     return function()
-        local centres = start
-        for _ = 1, STEPS do
-            centres = step(centres)
-            if waits then centres:wait() end
+        local step = steps.unread(name)
+        return step():wait(), step
+    end
+end
+
+local LOOPS = {
+    { name = "60 steps of k-means", turns = 60, make = lloyd },
+    { name = "60 turns of 7 eager ops over 4 MB", turns = 60, make = eager },
+    { name = "30 training steps, 784-256-10, batch 128", turns = 30, make = training "mlp" },
+    { name = "10 training steps, transformer 8x64x128", turns = 10, make = training "transformer" },
+    { name = "3 training steps, LSTM by scan", turns = 3, make = training "lstm" },
+    { name = "3 training steps, 2 convolutions", turns = 3, make = training "cnn" },
+}
+
+local function runs(first, turn, turns, waits)
+    return function()
+        local x = first
+        for _ = 1, turns do
+            x = turn(x)
+            if waits then x:wait() end
         end
-        centres:wait()
+        x:wait()
     end
 end
 
@@ -39,12 +67,14 @@ local function peak(f)
     return (np.memory().peak - before) / MB
 end
 
-local waiting, running = loop(true), loop(false)
-local ratio, ahead, apart = measure.pair(running, waiting)
-local least, most = peak(waiting), peak(running)
-measure.row { name = "60 steps not waited for beside 60 waited for", value = measure.median(ahead) / 1e6,
-              best = measure.min(ahead) / 1e6, reference = measure.median(apart) / 1e6, ratio = ratio, unit = "ms",
-              goal = 1.1 }
-measure.row { name = "memory that 60 steps not waited for take above those waited for", value = most - least,
-              unit = "MB", goal = 100 }
+for _, loop in ipairs(LOOPS) do
+    local first, turn = loop.make()
+    local waiting, running = runs(first, turn, loop.turns, true), runs(first, turn, loop.turns)
+    local ratio, ahead, apart = measure.pair(running, waiting)
+    local least, most = peak(waiting), peak(running)
+    measure.row { name = loop.name .. ", not waited for beside waited for", value = measure.median(ahead) / 1e6,
+                  best = measure.min(ahead) / 1e6, reference = measure.median(apart) / 1e6, ratio = ratio, unit = "ms",
+                  goal = 1.1 }
+    measure.row { name = loop.name .. ": memory above those waited for", value = most - least, unit = "MB", goal = 100 }
+end
 os.exit(0)
