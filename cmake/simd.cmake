@@ -50,17 +50,12 @@ set(SIMD_FLAGS_avx512
     -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
 
 # With sanitizers, -O3 takes minutes a file and finds no more. But a product's sums stay in registers only in unrolled
-# loops: with -O1 the address sanitizer looks at each, and products take three times as long as with -O2. In those loops
-# the other sanitizer's looks at pointers, which find what the address sanitizer finds, take half of the time of gcc.
+# loops: with -O1 the address sanitizer looks at each, and products take three times as long as with -O2. The other
+# sanitizer's looks at pointers, which find here what the address sanitizer finds, take half of the time of gcc.
 set(SIMD_OPTIMIZE -O3)
 if(NEAP_SANITIZE)
     set(SIMD_OPTIMIZE -O1)
 endif()
-if(NEAP_SANITIZE MATCHES "address")
-    set_source_files_properties("${PROJECT_SOURCE_DIR}/engine/libs/simd/product.c" PROPERTIES
-        COMPILE_OPTIONS "-O2;-fno-sanitize=null,object-size,pointer-overflow,bounds")
-endif()
-
 # neap_add_simd(VARIABLE): sets VARIABLE to the objects of all variants.
 function(neap_add_simd variable)
     file(GLOB sources CONFIGURE_DEPENDS
@@ -68,6 +63,12 @@ function(neap_add_simd variable)
     list(FIND sources "${PROJECT_SOURCE_DIR}/lazy/vm/simd/kernels.c" longest)
     list(REMOVE_AT sources ${longest})
     list(PREPEND sources "${PROJECT_SOURCE_DIR}/lazy/vm/simd/kernels.c") # it takes as long as the others together
+    if(NEAP_SANITIZE MATCHES "address") # of a source, as these stand behind those of the library
+        set(quick -fno-sanitize=null,object-size,pointer-overflow,bounds)
+        set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "${quick}")
+        set_source_files_properties("${PROJECT_SOURCE_DIR}/engine/libs/simd/product.c" PROPERTIES
+            COMPILE_OPTIONS "-O2;${quick}")
+    endif()
     set(objects "")
     if(sources)
         foreach(variant ${SIMD_VARIANTS})

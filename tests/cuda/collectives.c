@@ -234,7 +234,7 @@ static void lost(int device) {
 /* Two of them, at about the same time. */
 static void lost_both(int first, int second) {
     int failures = 0;
-    for (int64_t item = 1; item < 24; item += check_times(1, 4)) {
+    for (int64_t item = 1; item < 24; item += check_times(1, 6)) {
         start_all(NEAP_SCHEDULER_POOL);
         fake->break_item(first, item, CUDA_ERROR_ILLEGAL_ADDRESS);
         fake->break_item(second, item + 2, CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -324,7 +324,7 @@ int main(void) {
         waiting(schedulers[k]);
         failing_later(schedulers[k]);
     }
-    each_call(CUDA_ERROR_INVALID_VALUE, check_times(1, 7));
+    each_call(CUDA_ERROR_INVALID_VALUE, check_times(1, 13));
     for (int device = 0; device < DEVICES; device++)
         lost(device);
     for (int device = 0; device < DEVICES; device++)

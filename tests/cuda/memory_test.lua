@@ -1,5 +1,6 @@
---- memory_test.lua (not under tsan): memory of a GPU that is short, whoever its driver is: the fake one, or, with
--- NEAP_TEST_ON=cuda in the environment, that of the machine's GPU, whose memory is filled: nobody else should use it.
+--- memory_test.lua (sanitized with --long): memory of a GPU that is short, whoever its driver is: the fake one, or,
+-- with NEAP_TEST_ON=cuda in the environment, that of the machine's GPU, whose memory is filled: nobody else should use
+-- it.
 local check = require "tests.lib.check"
 local with = require "tests.cuda.with_libraries"
 

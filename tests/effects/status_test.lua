@@ -1,5 +1,5 @@
---- status_test.lua (not under tsan): a program whose callbacks or prints have failed ends with status 1, wherever it
--- was told; a failure that the program has dealt with, or that nobody has asked for, is none.
+--- status_test.lua (sanitized with --long): a program whose callbacks or prints have failed ends with status 1,
+-- wherever it was told; a failure that the program has dealt with, or that nobody has asked for, is none.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 

@@ -1,6 +1,6 @@
---- waits_test.lua: nothing waits for itself: callbacks that compute, wait and call others in loops, branches and
--- programs, while a budget of work ahead is used up by what waits for them, or that ask for what was recorded behind
--- them. Nests and programs drawn at random.
+--- waits_test.lua (under asan with --long): nothing waits for itself: callbacks that compute, wait and call others in
+-- loops, branches and programs, while a budget of work ahead is used up by what waits for them, or that ask for what
+-- was recorded behind them. Nests and programs drawn at random.
 local check = require "tests.lib.check"
 local seeds = require "tests.lib.seeds"
 local process = require "tests.lib.process"

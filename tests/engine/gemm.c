@@ -28,7 +28,7 @@ static const shape SHAPES[] = {
 /* Sanitizers make the test's own loops slow: they see the smaller shapes. tsan looks at workers, which do the same with
  * every instruction set. */
 #if defined(__SANITIZE_THREAD__)
-static const int64_t WORK_MOST = 1000000;
+static const int64_t WORK_MOST = 400000;
 static const bool EVERY_SET = false;
 #elif defined(__SANITIZE_ADDRESS__)
 static const int64_t WORK_MOST = 5000000;

@@ -1,4 +1,4 @@
---- columnar_test.lua (under tsan with --long): Arrow and Parquet files of pyarrow and pandas read to their elements,
+--- columnar_test.lua (sanitized with --long): Arrow and Parquet files of pyarrow and pandas read to their elements,
 -- damaged ones and such with nested columns refused, and what is written is read again (columnar.json and columnar/,
 -- made by make_columnar.py).
 local np = require "neap"

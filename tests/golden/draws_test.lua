@@ -1,4 +1,4 @@
---- draws_test.lua (under tsan with --long): many numbers of np.random have the distributions that SciPy says
+--- draws_test.lua (sanitized with --long): many numbers of np.random have the distributions that SciPy says
 -- (draws.txt, made by make_draws.py): at each point, tails included, as many are below it as should be, within 5
 -- standard deviations. The keys are fixed.
 local np = require "neap"

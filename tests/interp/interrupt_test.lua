@@ -1,5 +1,5 @@
---- interrupt_test.lua (starts first): Ctrl-C in a script: every loop stops, the line is named, the status is 130,
--- output is kept.
+--- interrupt_test.lua (under asan with --long, starts first): Ctrl-C in a script: every loop stops, the line is named,
+-- the status is 130, output is kept.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 

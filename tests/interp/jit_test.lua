@@ -1,6 +1,6 @@
---- jit_test.lua: the LuaJIT inside compiles loops over tables, and parts of texts, rightly. It is built with hook
--- checks, which few others use, so what touches them is checked here: the same work compiled and interpreted, on random
--- tables and places.
+--- jit_test.lua (sanitized with --long): the LuaJIT inside compiles loops over tables, and parts of texts, rightly. It
+-- is built with hook checks, which few others use, so what touches them is checked here: the same work compiled and
+-- interpreted, on random tables and places.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 

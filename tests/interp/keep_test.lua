@@ -1,7 +1,7 @@
---- keep_test.lua (not under tsan): what Lua's collector leaves out (tools/luajit-patches, lj_gc_keep) is as whole as
--- what it looks at: objects of every kind are made, changed and dropped at random, between cycles that keep all of that
--- moment, cycles that leave it out, steps, and full collections; each object knows what it must hold, and each that has
--- a finalizer must be finalized once it is dropped.
+--- keep_test.lua (sanitized with --long): what Lua's collector leaves out (tools/luajit-patches, lj_gc_keep) is as
+-- whole as what it looks at: objects of every kind are made, changed and dropped at random, between cycles that keep
+-- all of that moment, cycles that leave it out, steps, and full collections; each object knows what it must hold, and
+-- each that has a finalizer must be finalized once it is dropped.
 local np = require "neap"
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"

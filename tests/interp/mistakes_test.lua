@@ -1,5 +1,5 @@
---- mistakes_test.lua (not under tsan): what a beginner gets wrong, and what is said of it: each mistake in a script and
--- at the prompt.
+--- mistakes_test.lua (sanitized with --long): what a beginner gets wrong, and what is said of it: each mistake in a
+-- script and at the prompt.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 

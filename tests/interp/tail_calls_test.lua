@@ -1,5 +1,5 @@
---- tail_calls_test.lua (not under tsan): a call in tail position keeps its line for errors, and tail recursion is
--- unbounded all the same.
+--- tail_calls_test.lua (sanitized with --long): a call in tail position keeps its line for errors, and tail recursion
+-- is unbounded all the same.
 --
 -- Everything runs with the compiler and without: both take frames out of the stack, each in its own place.
 local check = require "tests.lib.check"

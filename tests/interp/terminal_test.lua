@@ -1,6 +1,6 @@
---- terminal_test.lua (starts first): thousands of late lines, of prints and of callbacks, arrive at the prompt while
--- keys are typed, with line editing and without. Every line is shown exactly once, intact and in order, and every
--- command that is read is what was typed.
+--- terminal_test.lua (under asan with --long, starts first): thousands of late lines, of prints and of callbacks,
+-- arrive at the prompt while keys are typed, with line editing and without. Every line is shown exactly once, intact
+-- and in order, and every command that is read is what was typed.
 --
 -- Each command leaves more lines to come, so that some are always on their way, however slow the machine is.
 local ffi = require "ffi"

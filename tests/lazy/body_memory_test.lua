@@ -1,5 +1,6 @@
---- body_memory_test.lua: loops of bodies drawn at random, whose values share memory, in place or not (plan/memory.c),
--- give the bits of the same steps one by one; and so do their prints, which are made as the body goes on.
+--- body_memory_test.lua (under tsan with --long): loops of bodies drawn at random, whose values share memory, in place
+-- or not (plan/memory.c), give the bits of the same steps one by one; and so do their prints, which are made as the
+-- body goes on.
 --
 --     NEAP_TEST_SEED=7 …        the first seed
 package.path = "./?.lua;" .. package.path

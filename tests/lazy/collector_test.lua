@@ -1,6 +1,6 @@
---- collector_test.lua (not under tsan): dead results are found early, so that a loop that drops a large result in each
--- turn maps two or three blocks in all, whatever data the script has; and what is stored into the library, once it is
--- loaded and looked at no more by Lua's collector, lives on.
+--- collector_test.lua (sanitized with --long): dead results are found early, so that a loop that drops a large result
+-- in each turn maps two or three blocks in all, whatever data the script has; and what is stored into the library, once
+-- it is loaded and looked at no more by Lua's collector, lives on.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 

@@ -1,4 +1,4 @@
--- costs_test.lua (under tsan with --long): what a plan stores, computes once and computes again. What is asserted is
+-- costs_test.lua (sanitized with --long): what a plan stores, computes once and computes again. What is asserted is
 -- what runs: ops in kernels, kernels, bytes; and that the bits are those of computing every intermediate by itself.
 local check = require "tests.lib.check"
 local np = require "neap"

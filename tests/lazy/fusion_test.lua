@@ -1,5 +1,5 @@
---- fusion_test.lua: which kernels become one. For each rule: how many steps are launched, and that the bits are those
--- of computing every intermediate by itself.
+--- fusion_test.lua (under tsan with --long): which kernels become one. For each rule: how many steps are launched, and
+-- that the bits are those of computing every intermediate by itself.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 local np = require "neap"

@@ -138,7 +138,7 @@ local neap = require("tests.lib.process").neap
 
 local release = os.getenv "NEAP_TEST_BUILD" == "release"
 local first = tonumber(os.getenv "NEAP_TEST_SEED" or 1)
-local count = tonumber(os.getenv "NEAP_TEST_PROGRAMS" or (release and 300 or 40))
+local count = tonumber(os.getenv "NEAP_TEST_PROGRAMS" or (release and 300 or 20))
 
 -- Each two of workers, instruction set and size of a chunk meet. All but the first let arrays of any size share memory.
 local PROCESSES = {

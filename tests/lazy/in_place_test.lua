@@ -1,5 +1,6 @@
---- in_place_test.lua: programs read arguments that are broadcast, transposed or flipped, or made of constructors, where
--- they lie: nothing is copied, nothing is traced again, and the bits are those of an argument that was forced first.
+--- in_place_test.lua (under tsan with --long): programs read arguments that are broadcast, transposed or flipped, or
+-- made of constructors, where they lie: nothing is copied, nothing is traced again, and the bits are those of an
+-- argument that was forced first.
 local check = require "tests.lib.check"
 local np = require "neap"
 local programs = require "tests.lib.programs"

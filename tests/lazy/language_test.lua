@@ -1,4 +1,4 @@
---- language_test.lua (under tsan with --long): the view language: 10,000 random expressions, which neap builds without
+--- language_test.lua (sanitized with --long): the view language: 10,000 random expressions, which neap builds without
 -- any work, evaluates as the interpreter on the host does (tests/lib/host.lua), and stages into programs with the same
 -- values; constructors without memory; and what a jitted function makes of the layout of its arguments.
 local check = require "tests.lib.check"

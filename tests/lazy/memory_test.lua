@@ -1,5 +1,5 @@
---- memory_test.lua: what happens when memory is short: the collector and the work in flight give back what they can,
--- and only a real shortage is an error, after which the session goes on.
+--- memory_test.lua (under tsan with --long): what happens when memory is short: the collector and the work in flight
+-- give back what they can, and only a real shortage is an error, after which the session goes on.
 local check = require "tests.lib.check"
 
 local MIB = 2 ^ 20

@@ -1,5 +1,5 @@
---- rare_test.lua: functions whose loops look for rare arguments block by block (lazy/vm/simd/kernels.c): an element is
--- the same wherever it stands, beside which others, and in place.
+--- rare_test.lua (under tsan with --long): functions whose loops look for rare arguments block by block
+-- (lazy/vm/simd/kernels.c): an element is the same wherever it stands, beside which others, and in place.
 local np = require "neap"
 local check = require "tests.lib.check"
 

@@ -1,5 +1,5 @@
---- reuse_test.lua (starts first): arrays that nobody can ask for any more share memory: how much is live at the peak of
--- a region.
+--- reuse_test.lua (under tsan with --long, starts first): arrays that nobody can ask for any more share memory: how
+-- much is live at the peak of a region.
 --
 -- Sizes are powers of two, so that a block is as large as its array, and everything is waited for, so that peaks are
 -- exact.

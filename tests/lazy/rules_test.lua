@@ -1,4 +1,4 @@
---- rules_test.lua (under tsan with --long): what a flush computes, numbers as operands, weak numbers and default
+--- rules_test.lua (sanitized with --long): what a flush computes, numbers as operands, weak numbers and default
 -- dtypes, depth, and levels, as a script sees them.
 local check = require "tests.lib.check"
 local np = require "neap"

@@ -1,4 +1,4 @@
-/* vm_math.c (not under tsan: it has one thread): the vector math against libm in long double: over random numbers of
+/* vm_math.c (sanitized with --long): the vector math against libm in long double: over random numbers of
  * all sizes and over the range where each function is interesting, special values among them, no error exceeds the
  * bound of the op's row; every instruction set gives the same bits; and so does an argument alone, whose chunk has no
  * rare arguments but itself.

@@ -1,5 +1,5 @@
-/* vm_put.c: rows written and combined at places that are data, against a loop over one element after another: every
- * dtype of elements and of indices, every instruction set, one thread and several. */
+/* vm_put.c (under tsan with --long): rows written and combined at places that are data, against a loop over one
+ * element after another: every dtype of elements and of indices, every instruction set, one thread and several. */
 #include "tests/lazy/vm_random.h"
 
 /* Any index of the dtype: inside mostly, from the end, and outside on both sides. */

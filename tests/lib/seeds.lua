@@ -14,10 +14,12 @@ seeds.is_long = hours > 0
 --- How many seconds a test draws that usually takes so many.
 function seeds.seconds(usual) return seeds.is_long and math.ceil(hours * 3600) or usual end
 
---- The seeds of a test, for a loop: usually so many, from the first one on; `step` apart (1).
-function seeds.each(usual, step)
+--- The seeds of a test, for a loop: usually so many, from the first one on; `step` apart (1). Where a test has several
+-- such loops, `loops` says how many: the hours are divided among them.
+function seeds.each(usual, step, loops)
     step = step or 1
-    local seed, last, limit = seeds.first - step, seeds.first + usual - 1, os.time() + seeds.seconds(0)
+    local seed, last = seeds.first - step, seeds.first + usual - 1
+    local limit = os.time() + math.ceil(seeds.seconds(0) / (loops or 1))
     return function()
         seed = seed + step
         local goes_on = seed <= last

@@ -1,6 +1,6 @@
---- divided_test.lua: slices of a divided axis and take from a divided table: the bits of whole arrays, their gradients,
--- where the results lie, and that no device gets more than what is wanted. In one process, and in several, for which it
--- runs itself under mpirun.
+--- divided_test.lua (under asan with --long): slices of a divided axis and take from a divided table: the bits of whole
+-- arrays, their gradients, where the results lie, and that no device gets more than what is wanted. In one process, and
+-- in several, for which it runs itself under mpirun.
 require "tests.lib.devices" (4, "tests/mesh/divided_test.lua")
 local check = require "tests.lib.check"
 local np = require "neap"

@@ -1,6 +1,6 @@
---- mpi_auto_test.lua: automatic ops over several processes: random programs, gradients, eager and jitted,
--- and moving arrays from any layout to any other, give the same bits on one process of eight devices as on several
--- processes that have as many together. Runs itself under mpirun.
+--- mpi_auto_test.lua (sanitized with --long): automatic ops over several processes: random programs, gradients, eager
+-- and jitted, and moving arrays from any layout to any other, give the same bits on one process of eight devices as on
+-- several processes that have as many together. Runs itself under mpirun.
 local check = require "tests.lib.check"
 local np = require "neap"
 

@@ -1,5 +1,6 @@
---- mpi_callback_test.lua: callbacks and table loggers of arrays that differ between devices, where these are of several
--- processes: each process calls its own function, for its own devices, in their order; the results go on as one array.
+--- mpi_callback_test.lua (under asan with --long): callbacks and table loggers of arrays that differ between devices,
+-- where these are of several processes: each process calls its own function, for its own devices, in their order; the
+-- results go on as one array.
 local check = require "tests.lib.check"
 local mpirun = require "tests.lib.mpirun"
 local process = require "tests.lib.process"

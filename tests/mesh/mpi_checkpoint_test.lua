@@ -1,5 +1,5 @@
---- mpi_checkpoint_test.lua: checkpoints that several processes write and read together: on other numbers of processes
--- and other meshes, and what happens when one of them cannot write.
+--- mpi_checkpoint_test.lua (under asan with --long): checkpoints that several processes write and read together: on
+-- other numbers of processes and other meshes, and what happens when one of them cannot write.
 --
 -- The same file is the script that the processes run: mpi_checkpoint_test.lua WHAT FOLDER.
 local np = require "neap"

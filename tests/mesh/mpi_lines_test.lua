@@ -1,5 +1,6 @@
---- mpi_lines_test.lua: collectives of one kind and shape that stand on different lines in different processes, such as
--- two that one process does in another order: told on stderr once for each pair of lines; real runs of mpirun.
+--- mpi_lines_test.lua (under asan with --long): collectives of one kind and shape that stand on different lines in
+-- different processes, such as two that one process does in another order: told on stderr once for each pair of lines;
+-- real runs of mpirun.
 local check = require "tests.lib.check"
 local mpirun = require "tests.lib.mpirun"
 local process = require "tests.lib.process"

@@ -1,6 +1,6 @@
---- mpi_systematic_test.lua: random programs under np.shard_map over the devices of several processes, compared bit for
--- bit with the slicing reference (tests/lib/mesh_reference.lua), which each process computes for itself; and their
--- gradients, which have the same bits on any number of processes.
+--- mpi_systematic_test.lua (sanitized with --long): random programs under np.shard_map over the devices of several
+-- processes, compared bit for bit with the slicing reference (tests/lib/mesh_reference.lua), which each process
+-- computes for itself; and their gradients, which have the same bits on any number of processes.
 --
 -- The file runs itself under mpirun: `mpirun -n 2 neap --devices 4 mpi_systematic_test.lua child FIRST COUNT`. Every
 -- process looks at the whole of every result, gathered on all.

@@ -1,7 +1,8 @@
---- print_order_test.lua: what a program over several devices shows comes in one order: first by place in the program,
--- then by device, row-major in the mesh, whatever the devices do. In each round a jitted function prints a value that a
--- gate holds back on all devices, then values that are there at once; the gate is opened only after these were seen to
--- be there. The transcript is compared with one that plain Lua makes. So is that of several processes, without gates.
+--- print_order_test.lua (sanitized with --long): what a program over several devices shows comes in one order: first by
+-- place in the program, then by device, row-major in the mesh, whatever the devices do. In each round a jitted function
+-- prints a value that a gate holds back on all devices, then values that are there at once; the gate is opened only
+-- after these were seen to be there. The transcript is compared with one that plain Lua makes. So is that of several
+-- processes, without gates.
 --
 -- The file runs itself: `neap … print_order_test.lua child ROUNDS held` is the program whose output is looked at.
 local ffi = require "ffi"

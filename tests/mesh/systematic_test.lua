@@ -1,5 +1,5 @@
---- systematic_test.lua: random programs under np.shard_map, over meshes of up to 8 devices, with random specs, compared
--- with the slicing reference (tests/lib/mesh_reference.lua).
+--- systematic_test.lua (under asan with --long): random programs under np.shard_map, over meshes of up to 8 devices,
+-- with random specs, compared with the slicing reference (tests/lib/mesh_reference.lua).
 --
 -- Values are the same bits, eager and jitted, whatever the layout of the arguments was. Derivatives of programs of
 -- whole numbers are the same numbers, to order 2, those of others nearly; jitted they are the same bits. np.vmap of a

@@ -1,6 +1,6 @@
-/* isa.c: every map and reduction gives the same bits on every instruction set that this CPU has, for any bits of its
- * operands: ordinary numbers and the whole range of patterns, NaNs, infinities and denormals among them. (Which NaN a
- * result is, is not promised.)
+/* isa.c (sanitized with --long): every map and reduction gives the same bits on every instruction set that this CPU
+ * has, for any bits of its operands: ordinary numbers and the whole range of patterns, NaNs, infinities and denormals
+ * among them. (Which NaN a result is, is not promised.)
  *
  * With the argument --hashes it prints a line for each op, dtype and variant with a hash of the baseline's results:
  * programs for different machines must print the same lines (tests/tools/aarch64_test.sh). */

@@ -1,4 +1,4 @@
---- products_test.lua (under tsan with --long): products of matrices and vectors: bits that docs/numbers.md promises,
+--- products_test.lua (sanitized with --long): products of matrices and vectors: bits that docs/numbers.md promises,
 -- for layouts in memory, parts of a batch, numbers of workers and instruction sets; integers; convolutions in parts of
 -- a batch.
 local np = require "neap"

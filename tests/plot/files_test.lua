@@ -1,5 +1,5 @@
---- files_test.lua (not under tsan): np.plot's pictures in files: curves where they should be, in their colours; SVG
--- that is well-formed and has the texts; what cannot be drawn is refused by name.
+--- files_test.lua (sanitized with --long): np.plot's pictures in files: curves where they should be, in their colours;
+-- SVG that is well-formed and has the texts; what cannot be drawn is refused by name.
 local np = require "neap"
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"

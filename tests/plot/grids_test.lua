@@ -1,5 +1,5 @@
---- grids_test.lua (not under tsan): np.plot's lines and areas of equal height on logarithmic axes, charts that let
--- something through, and what is shown where there is nothing to draw.
+--- grids_test.lua (sanitized with --long): np.plot's lines and areas of equal height on logarithmic axes, charts that
+-- let something through, and what is shown where there is nothing to draw.
 local np = require "neap"
 local check = require "tests.lib.check"
 

@@ -1,5 +1,5 @@
---- shapes_test.lua (not under tsan): np.plot's pies, violins and fields of arrows: their layers, and where colours are
--- in their pictures.
+--- shapes_test.lua (sanitized with --long): np.plot's pies, violins and fields of arrows: their layers, and where
+-- colours are in their pictures.
 local np = require "neap"
 local check = require "tests.lib.check"
 local script = require "neap.plot.script"

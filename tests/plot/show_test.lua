@@ -1,5 +1,5 @@
---- show_test.lua (not under tsan): where np.plot.show puts pictures: a line of text, characters, kitty's graphics,
--- sixel, asked of a terminal that answers so, a window; in order with prints, at the prompt, under np.jit.
+--- show_test.lua (sanitized with --long): where np.plot.show puts pictures: a line of text, characters, kitty's
+-- graphics, sixel, asked of a terminal that answers so, a window; in order with prints, at the prompt, under np.jit.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 local prompts = require "tests.lib.prompts"

@@ -1,6 +1,6 @@
---- around_jit_test.lua: functions drawn at random that read numbers, booleans, strings, functions, tables and arrays
--- around them, which change between calls: jitted, in a block of np.staged, inside another jitted function, under a
--- gradient and a batch they give what the function itself gives.
+--- around_jit_test.lua (under asan with --long): functions drawn at random that read numbers, booleans, strings,
+-- functions, tables and arrays around them, which change between calls: jitted, in a block of np.staged, inside another
+-- jitted function, under a gradient and a batch they give what the function itself gives.
 package.path = "./?.lua;" .. package.path
 local np = require "neap"
 local check = require "tests.lib.check"

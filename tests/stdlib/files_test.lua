@@ -1,5 +1,5 @@
---- files_test.lua: np.io: what is written is read again, trees keep their form, and nothing half-written replaces a
--- good file. Files of other programs are in tests/golden.
+--- files_test.lua (sanitized with --long): np.io: what is written is read again, trees keep their form, and nothing
+-- half-written replaces a good file. Files of other programs are in tests/golden.
 local dtypes = require "tests.lib.dtypes"
 local np = require "neap"
 local check = require "tests.lib.check"

@@ -1,4 +1,4 @@
---- half_test.lua (under tsan with --long): f16 and bf16: every bit pattern, every map against that of f32, roundings at
+--- half_test.lua (sanitized with --long): f16 and bf16: every bit pattern, every map against that of f32, roundings at
 -- every tie, fused and jitted code against op by op, sums and products through f32.
 local check = require "tests.lib.check"
 local values = require "tests.lib.values"

@@ -1,5 +1,5 @@
---- handles_test.lua: handles and the collector: dead arrays are given back, native bytes drive collections, failures of
--- memory are errors that leave everything usable.
+--- handles_test.lua (under tsan with --long): handles and the collector: dead arrays are given back, native bytes drive
+-- collections, failures of memory are errors that leave everything usable.
 local np = require "neap"
 local check = require "tests.lib.check"
 
