@@ -218,7 +218,7 @@ with.fake_test("any call of the driver and of libraries may fail", function()
     check.equal(expected, "15.000\n")
     local told, right, runs = 0, 0, 0
     for _, how in ipairs { "", ":700" } do
-        for n = 1, 330, os.getenv "NEAP_TEST_BUILD" == "release" and 23 or 71 do
+        for n = 1, 330, os.getenv "NEAP_TEST_BUILD" == "release" and 29 or 109 do
             local status, out, err = with.run({ NEAP_FAKE_FAIL = n .. how }, { "-e", code })
             check.equal({ status, err }, { 0, "" }, n .. how .. ": " .. out)
             check.ok(out == expected or out:find "^FAILED .+", n .. how .. ": " .. out)

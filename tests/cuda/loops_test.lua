@@ -237,7 +237,7 @@ local failing = [[
 check.test("any call of the driver may fail while a loop is enqueued", function()
     local right, told, inside, runs = output({}, { "-e", (failing:gsub('"cuda:0"', '"cpu:0"')) }), 0, 0, 0
     for _, how in ipairs { "", ":700" } do
-        for n = 1, 160, os.getenv "NEAP_TEST_BUILD" == "release" and 5 or 53 do
+        for n = 1, 160, os.getenv "NEAP_TEST_BUILD" == "release" and 7 or 53 do
             local status, out, err = run({ NEAP_FAKE_FAIL = n .. how }, { "-e", failing })
             check.equal({ status, err }, { 0, "" }, n .. how .. ": " .. out)
             check.ok(out == right or out:find "^FAILED .+\n6%.0\n$", out)

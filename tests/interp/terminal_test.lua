@@ -12,8 +12,8 @@ ffi.cdef "int ioctl(int fd, unsigned long request, ...);"
 local TIOCSWINSZ = 0x5414
 
 local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
-local COMMANDS = release and 70 or 20
-local LINES = release and 3000 or 500
+local COMMANDS = release and 50 or 15
+local LINES = release and 2500 or 400
 local WIDTH = 100
 local AHEAD = 5 -- commands that are typed before they are read: all of them would take longer than anything waits
 

@@ -6,7 +6,7 @@
 -- function. The limits from which work is split over workers and results go past the caches are lowered, so that small
 -- arrays get there.
 --
---     NEAP_TEST_PROGRAMS=20000 …              how many (500 in a release build)
+--     NEAP_TEST_PROGRAMS=20000 …              how many (220 in a release build)
 --     NEAP_TEST_SEED=5000 …                   the first (1)
 --     build/neap tests/lazy/identical_test.lua show 17            the script of a program
 --     build/neap --workers 7 tests/lazy/identical_test.lua run 1 2000 chunk=256,isa=avx2     a process's share
@@ -138,7 +138,7 @@ local neap = require("tests.lib.process").neap
 
 local release = os.getenv "NEAP_TEST_BUILD" == "release"
 local first = tonumber(os.getenv "NEAP_TEST_SEED" or 1)
-local count = tonumber(os.getenv "NEAP_TEST_PROGRAMS" or (release and 300 or 20))
+local count = tonumber(os.getenv "NEAP_TEST_PROGRAMS" or (release and 220 or 20))
 
 -- Each two of workers, instruction set and size of a chunk meet. All but the first let arrays of any size share memory.
 local PROCESSES = {

@@ -529,7 +529,7 @@ local function draw(seed)
         return np.scan(body, given, xs, { reverse = reverse })
     end, unpack(first))
 end
-for seed = 1, tonumber(os.getenv "NEAP_TEST_LOOPS" or (release and 8 or 4)) do draw(seed) end
+for seed = 1, tonumber(os.getenv "NEAP_TEST_LOOPS" or (release and 6 or 2)) do draw(seed) end
 
 -- ---- A process's share ----------------------------------------------------------------------------------------------
 

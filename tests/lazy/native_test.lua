@@ -59,7 +59,7 @@ local function compare(pipe, expected, what)
     end
 end
 
-local count = tonumber(os.getenv "NEAP_TEST_PROGRAMS" or (release and 16 or 5))
+local count = tonumber(os.getenv "NEAP_TEST_PROGRAMS" or (release and 10 or 3))
 local expected, seed_lines = {}, programs("vm", count, 1, "tier=vm")
 for line in seed_lines:lines() do expected[#expected + 1] = line end
 seed_lines:close()
@@ -198,7 +198,7 @@ end
 ]]
 
 check.test("a process may end at any moment", function()
-    for k = 1, release and 8 or 3 do
+    for k = 1, release and 6 or 2 do
         local status, out, err = process.run { "env", "XDG_CACHE_HOME=/dev/null/none", process.neap, process.file(
             BUSY .. ("np.debug.sleep(np.ones(1), %d):wait() print 'end' os.exit(3)"):format(k * 4)) }
         check.equal({ status, out, err }, { 3, "end\n", "" })

@@ -16,7 +16,7 @@ local smooth = require "tests.lib.smooth"
 
 local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
 local first = tonumber(os.getenv "NEAP_TEST_SEED" or 1)
-local count = tonumber(os.getenv "NEAP_TEST_PROGRAMS" or (release and 120 or 30))
+local count = tonumber(os.getenv "NEAP_TEST_PROGRAMS" or (release and 90 or 30))
 local EXAMPLES = 3 -- of a batch; and turns of a loop
 
 -- ---- Random programs ------------------------------------------------------------------------------------------------

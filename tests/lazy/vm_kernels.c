@@ -215,8 +215,8 @@ static void try_samples(int samples, int others) {
 
 /* vm_kernels [SAMPLES [NATIVE_SAMPLES]] */
 int main(int argc, char **argv) {
-    int samples = argc > 1 ? atoi(argv[1]) : check_times(900, 80);
-    int native_samples = argc > 2 ? atoi(argv[2]) : check_times(30, 10), others = check_times(120, 40);
+    int samples = argc > 1 ? atoi(argv[1]) : check_times(700, 40);
+    int native_samples = argc > 2 ? atoi(argv[2]) : check_times(30, 6), others = check_times(100, 20);
     neap_engine_start(&(neap_engine_config){.workers = 7});
     vm_limit.parallel_min = vm_limit.task_min = 1;
     try_samples(samples, others);

@@ -5,7 +5,7 @@
  *
  *     vm_math [--table] [--batches N] [--every NAME]
  *
- * --table prints the largest errors; --batches N draws N times 1024 arguments for each function, 400 if nothing is said
+ * --table prints the largest errors; --batches N draws N times 1024 arguments for each function, 250 if nothing is said
  * (40 with sanitizers); --every NAME tries all values that an f32 may have on one function of one operand, against what
  * it is in f64, which takes a minute; --every all on all such functions. */
 #include <math.h>
@@ -355,7 +355,7 @@ static void check_complete(void) {
 int main(int argc, char **argv) {
     const char *every = NULL;
     bool table = false;
-    batches = check_times(400, 40);
+    batches = check_times(250, 40);
     for (int k = 1; k < argc; k++)
         if (strcmp(argv[k], "--batches") == 0 && k + 1 < argc)
             batches = atoi(argv[++k]);

@@ -381,8 +381,8 @@ static void try_samples(int samples) {
 
 /* vm_stages [SAMPLES [NATIVE_SAMPLES]] */
 int main(int argc, char **argv) {
-    int samples = argc > 1 ? atoi(argv[1]) : check_times(160, 20);
-    int native_samples = argc > 2 ? atoi(argv[2]) : check_times(30, 10);
+    int samples = argc > 1 ? atoi(argv[1]) : check_times(140, 12);
+    int native_samples = argc > 2 ? atoi(argv[2]) : check_times(30, 6);
     vm_limit.parallel_min = vm_limit.task_min = 1;
     test_empty();
     test_huge_table();

@@ -5,7 +5,7 @@ local np = require "neap"
 local check = require "tests.lib.check"
 local ffi = require "ffi"
 
-local ROUNDS = (os.getenv "NEAP_TEST_BUILD" or "release") == "release" and 150 or 30
+local ROUNDS = (os.getenv "NEAP_TEST_BUILD" or "release") == "release" and 110 or 30
 
 -- Fresh values of all kinds; nil is one of them.
 local makers = {
