@@ -92,6 +92,10 @@ function strict.hint(name)
     if core.dtype_codes[name] then return ('; a dtype is a text: "%s"'):format(name) end
     there = qualified(name)
     if there then return ("; did you mean %s?"):format(there) end
+    if #name >= SHORTEST and line:find("%f[%w_]" .. name .. "%s*[%({]") then -- a call
+        there = aliases.elsewhere(name) or aliases.of(name)
+        if there then return "; here it is " .. there end
+    end
     return #tostring(name) >= SHORTEST and suggest.hint(name, holders) or ""
 end
 

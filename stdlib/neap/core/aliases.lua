@@ -194,6 +194,14 @@ aliases.variables = {
     reversed = "for k = #t, 1, -1 do … end of a table, np.flip(x) of an array", bin = 'np.debug.print("{:b}", n)',
     hex = '("%x"):format(n)', callable = 'type(f) == "function"', iter = "ipairs(t) and pairs(t) are iterators",
     In = "Out[3] is what command 3 gave",
+    c = "np.array{1, 2, 3} is an array, {1, 2, 3} a table", library = 'require "name" loads a module',
+    seq = "np.arange(1, 11), or np.linspace(0, 1, 5)", rep = "np.repeat(x, n), or np.full({n}, v)",
+    head = 'x"0:5" of an array, t:head() of a table', tail = 'x"-5:" of an array, t:tail() of a table',
+    nrow = "x.shape[1], or #t of a table", ncol = "x.shape[2]", paste = 'a .. " " .. b joins texts',
+    sapply = "np.vmap(f)(x) of an array, a loop for tables", lapply = "np.vmap(f)(x) of an array, a loop for tables",
+    ifelse = "np.where(mask, a, b)", which = "np.flatnonzero(mask)", stop = "error(message)", class = "type(x)",
+    data_frame = "np.table{name = …}", matrix = "np.array{{1, 2}, {3, 4}}", vec = "x:flatten()",
+    func = "function f(x) … end", def = "function f(x) … end", fn = "function f(x) … end",
     this = "a method has self", self = "a method, function t:f(), has it",
 }
 
@@ -279,13 +287,35 @@ end
 
 --- What to write for a name of another library, in whichever of its modules that is: "shuffle" is random.shuffle; nil:
 -- unknown. Of several modules the first in the order of the alphabet.
-function aliases.anywhere(name)
+local function of_modules(name)
     local first
     for path in pairs(aliases.functions) do
         if path:match "[%w_]+$" == name and (not first or path < first) then first = path end
     end
+    return first and aliases.functions[first]
+end
+
+--- The same, or an option of that name.
+function aliases.anywhere(name)
     local option = aliases.options[name]
-    return first and aliases.functions[first] or option and (option:find " " and option or "the option " .. option)
+    return of_modules(name) or option and (option:find " " and option or "the option " .. option)
+end
+
+--- What to write for a name that np lacks, but one of its modules has: "np.integrate.quad", "np.a.f or np.b.f"; or else
+-- another library, or else a module with other capitals; nil: none of these.
+function aliases.elsewhere(name)
+    local same, other = {}, {}
+    for path in pairs(require "neap.arguments_gen") do
+        local own = path:match "^np%.[%w_%.]+%.([%w_]+)$"
+        if own == name then
+            same[#same + 1] = path
+        elseif own and own:lower() == name:lower() then
+            other[#other + 1] = path
+        end
+    end
+    table.sort(same)
+    table.sort(other)
+    return same[1] and table.concat(same, " or ") or of_modules(name) or other[1]
 end
 
 local SPARSE = "np.sparse.csr_array, csc_array and coo_array are sparse arrays"

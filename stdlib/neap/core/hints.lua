@@ -141,6 +141,8 @@ function hints.name(path, name, holders)
     if path ~= "np" and (rawget(core.np, name) ~= nil or getmetatable(core.np).__late[1][name]) then
         return ("%s has no '%s'; here it is np.%s"):format(path, name, name)
     end
+    there = aliases.elsewhere(name)
+    if there then return ("%s has no '%s'; here it is %s"):format(path, name, there) end
     return ("%s has no '%s'%s"):format(path, name, suggest.hint(name, holders, path .. "."))
 end
 
