@@ -104,16 +104,13 @@ LLVMValueRef gpu_of_thread(gpu_writer *w, LLVMValueRef kept, int dtype) {
     return w->host ? gpu_at(w, kept, dtype, w->thread) : kept;
 }
 
-/* A word of 32 bits from the thread `by` behind. */
+/* A word of 32 bits from the thread `by` behind, in half a warp. */
 static LLVMValueRef shuffle_word(gpu_writer *w, LLVMValueRef word, int by) {
     static const char name[] = "llvm.nvvm.shfl.sync.down.i32";
     enum { WARP = 32, CLAMP = (WARP - LAZY_LANES) << 8 | (WARP - 1) };
     unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
     LLVMTypeRef type = LLVMIntrinsicGetType(w->context, id, NULL, 0);
-    LLVMValueRef half = LLVMBuildAnd(w->builder, LLVMBuildTrunc(w->builder, w->thread, w->i32, ""),
-                                     LLVMConstInt(w->i32, WARP - LAZY_LANES, 0), "");
-    LLVMValueRef lanes = LLVMConstInt(w->i32, (1u << LAZY_LANES) - 1, 0);
-    LLVMValueRef args[] = {LLVMBuildShl(w->builder, lanes, half, ""), word, LLVMConstInt(w->i32, (unsigned)by, 0),
+    LLVMValueRef args[] = {LLVMConstInt(w->i32, UINT32_MAX, 0), word, LLVMConstInt(w->i32, (unsigned)by, 0),
                            LLVMConstInt(w->i32, CLAMP, 0)};
     return LLVMBuildCall2(w->builder, type, LLVMGetIntrinsicDeclaration(w->module, id, NULL, 0), args, 4, "");
 }

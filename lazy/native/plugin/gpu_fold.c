@@ -282,28 +282,31 @@ static void fold_across(gpu_writer *w, int level, const bool *needed, gpu_shared
 
 /* ---- Lanes of neighbouring threads ------------------------------------------------------------------------------- */
 typedef struct lane_item { /* the lane that a thread has in a turn; all threads of a leaf have one, or none */
-    LLVMValueRef first, count, row, leaf, lane;
+    LLVMValueRef first, count, number, row, leaf, lane;
     LLVMBasicBlockRef none, no_row;
 } lane_item;
 
 static void begin_item(gpu_writer *w, lane_item *item) {
     gpu_threads(w);
-    LLVMValueRef number = gpu_add(w, item->first, w->thread);
-    item->none = gpu_if(w, gpu_less(w, number, item->count));
-    split(w, number, w->words[GPU_LEAVES], LAZY_LANES, &item->row, &item->leaf, &item->lane);
+    item->number = gpu_add(w, item->first, w->thread);
+    split(w, item->number, w->words[GPU_LEAVES], LAZY_LANES, &item->row, &item->leaf, &item->lane);
+}
+
+/* What follows is for threads that have a lane. */
+static void if_item(gpu_writer *w, lane_item *item) {
+    item->none = gpu_if(w, gpu_less(w, item->number, item->count));
     item->no_row = gpu_if_row(w, item->row);
 }
 
-static void end_item(gpu_writer *w, const lane_item *item) {
+static void end_if_item(gpu_writer *w, const lane_item *item) {
     gpu_end_if(w, item->no_row);
     gpu_end_if(w, item->none);
-    gpu_rejoin(w);
 }
 
 /* The next phase of the same item: a GPU's threads go on. */
 static void next_phase(gpu_writer *w, lane_item *item) {
     if (w->host) {
-        end_item(w, item);
+        gpu_rejoin(w);
         begin_item(w, item);
     }
 }
@@ -322,7 +325,8 @@ static gpu_shared of_thread(gpu_writer *w, const lazy_sink *sink, const gpu_shar
     return own;
 }
 
-/* What this thread and the one `half` behind it have, if that one has something. */
+/* What this thread and the one `half` behind it have, if that one has something. Threads without a lane do it too, of
+ * what nobody reads: so all of a warp are together, and the shuffle is one instruction. */
 static void join_lanes(gpu_writer *w, int level, lane_item *item, int half, const gpu_shared *kept,
                        const gpu_shared *others) {
     next_phase(w, item);
@@ -359,17 +363,22 @@ static void fold_along(gpu_writer *w, int level, const bool *needed, gpu_shared 
     gpu_for(w, &turns, zero, item.count, gpu_number(w, GPU_THREADS));
     item.first = turns.i;
     begin_item(w, &item);
+    for (int k = 0; k < loop->nsinks; k++)
+        if (of_level(w, &loop->sinks[k], level))
+            kept[k] = kept_for(w, &loop->sinks[k]), others[k] = kept_for(w, &loop->sinks[k]);
+    if_item(w, &item);
     begin_sums(w, level, sum, next);
     fold_lane(w, level, needed, item.row, item.leaf, item.lane, sum, next);
     for (int k = 0; k < loop->nsinks; k++)
         if (of_level(w, &loop->sinks[k], level)) {
-            kept[k] = kept_for(w, &loop->sinks[k]), others[k] = kept_for(w, &loop->sinks[k]);
             gpu_shared own = of_thread(w, &loop->sinks[k], &kept[k]);
             copy(w, &loop->sinks[k], &own, zero, &sum[k], zero);
         }
+    end_if_item(w, &item);
     LOOP_EACH_HALF(half) {
         join_lanes(w, level, &item, half, kept, others);
     }
+    if_item(w, &item);
     LLVMBasicBlockRef others_end = gpu_if(w, gpu_less(w, item.lane, gpu_number(w, 1)));
     for (int k = 0; k < loop->nsinks; k++)
         if (of_level(w, &loop->sinks[k], level)) {
@@ -377,7 +386,8 @@ static void fold_along(gpu_writer *w, int level, const bool *needed, gpu_shared 
             copy(w, &loop->sinks[k], &w->slots[k], slot_of(w, item.row, item.leaf, zero), &own, zero);
         }
     gpu_end_if(w, others_end);
-    end_item(w, &item);
+    end_if_item(w, &item);
+    gpu_rejoin(w);
     gpu_end_for(w, &turns);
     if (!w->host)
         gpu_barrier(w);

@@ -87,7 +87,7 @@ void gpu_rejoin(gpu_writer *w);
 LLVMValueRef gpu_kept(gpu_writer *w, int dtype);
 LLVMValueRef gpu_of_thread(gpu_writer *w, LLVMValueRef kept, int dtype);
 /* To this thread's `to` what the one `by` threads behind it keeps; both are of the same LAZY_LANES, or it is any. All
- * of these do this together. */
+ * threads of the group do this together: not under a condition. */
 void gpu_shuffle(gpu_writer *w, LLVMValueRef to, LLVMValueRef kept, int dtype, int by);
 /* Loop of this thread over its share of `n` items. */
 void gpu_for_share(gpu_writer *w, gpu_loop *loop, LLVMValueRef n);
