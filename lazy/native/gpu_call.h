@@ -46,8 +46,8 @@ enum {
     GPU_SCAN_BLOCKS
 };
 enum {
-    GPU_SCAN_AT_ONCE = 256, /* blocks of a line that are put in order in one turn */
-    GPU_SCAN_SHARED = 256 * 17 * 8 + 3 * 256 * 8
+    GPU_SCAN_AT_ONCE = 256,              /* blocks of a line that are put in order in one turn */
+    GPU_SCAN_SHARED = 256 * 17 + 3 * 256 /* elements of a group in shared memory */
 };
 
 /* Sorts: pairs of a key and a place; each is another one, so there is one order. A group sorts a tile: 1 << RUN

@@ -49,7 +49,7 @@ static const char *scan_launches(const lazy_call *call, vm_gpu_call *plan, const
     const int64_t of_line = parts(l.n < LAZY_SCAN_BLOCK ? l.n : LAZY_SCAN_BLOCK, LAZY_SCAN_GROUP);
     const int64_t blocks = parts(l.n, LAZY_SCAN_BLOCK);
     int64_t together = 1, groups = of_line;
-    vm_gpu_call_begin(plan, in->dtype, GPU_SCAN_SHARED);
+    vm_gpu_call_begin(plan, in->dtype, GPU_SCAN_SHARED * neap_dtype_bytes(in->dtype));
     if (in->size == 0)
         return NULL;
     if (l.inner > 1)

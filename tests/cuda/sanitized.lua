@@ -8,6 +8,7 @@ local results = {
     x * 2 + 1, x:sin():exp(), x:transpose() + 1, x:sum(), x:sum { axis = 0 }, x:max { axis = 1 }, x:argmax { axis = 1 },
     np.softmax(x, { axis = 1 }), np.arange(200000):sum(), x:cumsum { axis = 1 }, x:cumprod { axis = 0 },
     np.sort(x, { axis = 1 }), np.argsort(x:reshape(-1)), np.zeros { 40 }:at { at }:add(x:reshape(-1)[":900"]),
+    x:astype "f16" * 2 + 1, x:gt(0):astype "u8" * 2 + 1, np.zeros { 2 }:at { at % 2 }:add(x:reshape(-1)[":900"]),
     np.zeros { 40 }:at { at }:set(x:reshape(-1)[":900"]), np.random.gamma(key, 0.5, { 700 }), x[at % 37],
 }
 np.wait(results)

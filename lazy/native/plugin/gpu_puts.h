@@ -95,6 +95,8 @@ PHASE(put_merge, begin, 0) {
     put_merge_half(at, words, at[4], THREAD_OF_ALL);
 }
 
+enum { PUT_AHEAD = 8 }; /* updates of a row that are read before the first of them is needed */
+
 /* Elements of rows, by the places of pairs in order. */
 PHASE(put_add, begin, 0) {
     const uint64_t i = THREAD_OF_ALL, n = words[GPU_PUT_COUNT];
@@ -108,9 +110,23 @@ PHASE(put_add, begin, 0) {
     OWN_ADDED *to = (OWN_ADDED *)at[3] + put_at(words, spot.outer, row, spot.column);
     const OWN_ADDED *updates = (const OWN_ADDED *)at[2] + spot.outer * n * words[GPU_PUT_INNER] + spot.column;
     OWN_ADDED a = *to;
-    for (uint64_t k = spot.k; k < n && pairs[k] >> 32 == row; k++) {
-        const OWN_ADDED b = updates[(uint32_t)pairs[k] * words[GPU_PUT_INNER]];
-        a = OWN_SUM(a, b);
+    a = OWN_SUM(a, updates[(uint32_t)pairs[spot.k] * words[GPU_PUT_INNER]]);
+    /* Those that follow in the row wait for each other, so several are read ahead; in place of others the first one. */
+    bool more = true;
+    for (uint64_t k = spot.k + 1; k < n && more; k += PUT_AHEAD) {
+        bool own[PUT_AHEAD];
+        OWN_ADDED next[PUT_AHEAD];
+        STRAIGHT for (int j = 0; j < PUT_AHEAD; j++) {
+            const uint64_t there = k + (uint64_t)j < n ? k + (uint64_t)j : spot.k;
+            const uint64_t pair = pairs[there];
+            own[j] = there > spot.k && pair >> 32 == row;
+            next[j] = updates[(uint32_t)(own[j] ? pair : pairs[spot.k]) * words[GPU_PUT_INNER]];
+        }
+        STRAIGHT for (int j = 0; j < PUT_AHEAD; j++) {
+            const OWN_ADDED sum = OWN_SUM(a, next[j]);
+            a = own[j] ? sum : a;
+        }
+        more = own[PUT_AHEAD - 1];
     }
     *to = a;
 }

@@ -19,7 +19,8 @@
 enum {
     SCAN_GROUP = LAZY_SCAN_GROUP,
     SCAN_PADDED = SCAN_GROUP + 1, /* so that neighbouring threads find their groups in different banks */
-    SCAN_SLOTS = GPU_CALL_THREADS * SCAN_PADDED
+    SCAN_SLOTS = GPU_CALL_THREADS * SCAN_PADDED,
+    SCAN_AHEAD = 8 /* elements of a line that a recurrence has read before it needs the first of them */
 };
 
 typedef struct scan_spot {      /* element e of what a group of threads has in a turn */
@@ -55,7 +56,7 @@ static inline uint32_t scan_elements(const uint64_t *words) {
     typedef struct kind##_memory {                                                                                     \
         T values[SCAN_SLOTS], totals[GPU_CALL_THREADS], carry[GPU_CALL_THREADS], start[GPU_CALL_THREADS];              \
     } kind##_memory;                                                                                                   \
-    _Static_assert(sizeof(kind##_memory) <= GPU_SCAN_SHARED, "memory of a group");                                     \
+    _Static_assert(sizeof(kind##_memory) == GPU_SCAN_SHARED * sizeof(T), "memory of a group");                         \
     static inline void kind##_start(const uint64_t *words, kind##_memory *m, const T *starts, uint64_t group,          \
                                     uint64_t thread) {                                                                 \
         if (thread >= words[GPU_SCAN_TOGETHER])                                                                        \
@@ -91,18 +92,32 @@ static inline uint32_t scan_elements(const uint64_t *words) {
         STRAIGHT for (int k = 0; k < SCAN_GROUP; k++) m->values[thread * SCAN_PADDED + k] = v[k];                      \
         m->totals[thread] = v[SCAN_GROUP - 1];                                                                         \
     }                                                                                                                  \
+    /* Elements become what those before them combine to, `carry` in front. Returns what all do. 16 are read before */ \
+    /* the first of them is needed, since each sum waits for the one before. */                                        \
+    static inline T kind##_chain(T *of, uint32_t n, T carry) {                                                         \
+        uint32_t k = 0;                                                                                                \
+        for (; k + SCAN_GROUP <= n; k += SCAN_GROUP) {                                                                 \
+            T own[SCAN_GROUP], before[SCAN_GROUP];                                                                     \
+            STRAIGHT for (int j = 0; j < SCAN_GROUP; j++) own[j] = of[k + j];                                          \
+            STRAIGHT for (int j = 0; j < SCAN_GROUP; j++) {                                                            \
+                before[j] = carry;                                                                                     \
+                carry = COMBINE(carry, own[j]);                                                                        \
+            }                                                                                                          \
+            STRAIGHT for (int j = 0; j < SCAN_GROUP; j++) of[k + j] = before[j];                                       \
+        }                                                                                                              \
+        for (; k < n; k++) {                                                                                           \
+            const T own = of[k];                                                                                       \
+            of[k] = carry;                                                                                             \
+            carry = COMBINE(carry, own);                                                                               \
+        }                                                                                                              \
+        return carry;                                                                                                  \
+    }                                                                                                                  \
     /* Totals of groups become what the groups before them combine to. */                                              \
     static inline void kind##_carry(const uint64_t *words, kind##_memory *m, uint64_t thread) {                        \
         if (thread >= words[GPU_SCAN_TOGETHER])                                                                        \
             return;                                                                                                    \
         const uint32_t groups = (uint32_t)words[GPU_SCAN_GROUPS];                                                      \
-        T carry = m->carry[thread];                                                                                    \
-        for (uint32_t k = 0; k < groups; k++) {                                                                        \
-            const T total = m->totals[thread * groups + k];                                                            \
-            m->totals[thread * groups + k] = carry;                                                                    \
-            carry = COMBINE(carry, total);                                                                             \
-        }                                                                                                              \
-        m->carry[thread] = carry;                                                                                      \
+        m->carry[thread] = kind##_chain(m->totals + thread * groups, groups, m->carry[thread]);                        \
     }                                                                                                                  \
     PHASE(kind##_totals, begin, 0) {                                                                                   \
         kind##_start(words, (kind##_memory *)memory, NULL, group, thread);                                             \
@@ -135,13 +150,9 @@ static inline uint32_t scan_elements(const uint64_t *words) {
         kind##_memory *m = (kind##_memory *)memory;                                                                    \
         if (thread > 0)                                                                                                \
             return;                                                                                                    \
-        T before = m->carry[0];                                                                                        \
-        for (uint64_t e = 0; e < GPU_SCAN_AT_ONCE && first + e < blocks; e++) {                                        \
-            const T total = m->values[e];                                                                              \
-            m->values[e] = before;                                                                                     \
-            before = COMBINE(before, total);                                                                           \
-        }                                                                                                              \
-        m->carry[0] = before;                                                                                          \
+        const uint64_t left = blocks - first;                                                                          \
+        const uint32_t n = left < GPU_SCAN_AT_ONCE ? (uint32_t)left : GPU_SCAN_AT_ONCE;                                \
+        m->carry[0] = kind##_chain(m->values, n, m->carry[0]);                                                         \
     }                                                                                                                  \
     PHASE(kind##_starts, turn, 2) {                                                                                    \
         const uint64_t blocks = words[GPU_SCAN_BLOCKS], first = turn * GPU_SCAN_AT_ONCE;                               \
@@ -211,7 +222,9 @@ SCAN(cummax, int64_t, GREATER, INT64_MIN, HIGH64, ORDERED64)
 SCAN(cummin, int64_t, LESSER, INT64_MAX, LOW64, ORDERED64)
 #endif
 
-/* Linear recurrences: each step waits for the one before, so a thread has a line. */
+/* Linear recurrences: each step waits for the one before, so a thread has a line, of which it reads several elements
+ * ahead. */
+#define RECURRENCE_AT(k) (first + (words[GPU_SCAN_REVERSE] ? n - 1 - (k) : (k)) * inner)
 #define RECURRENCE(T, TIMES_OF)                                                                                        \
     PHASE(recurrence, begin, 0) {                                                                                      \
         const uint64_t line = THREAD_OF_ALL, n = words[GPU_SCAN_LENGTH], inner = words[GPU_SCAN_INNER];                \
@@ -219,10 +232,20 @@ SCAN(cummin, int64_t, LESSER, INT64_MAX, LOW64, ORDERED64)
             return;                                                                                                    \
         const uint64_t first = line / inner * n * inner + line % inner;                                                \
         T last = 0;                                                                                                    \
-        for (uint64_t k = 0; k < n; k++) {                                                                             \
-            const uint64_t i = first + (words[GPU_SCAN_REVERSE] ? n - 1 - k : k) * inner;                              \
-            const T factor = ((const T *)at[0])[i], own = ((const T *)at[1])[i], next = TIMES_OF(factor, last) + own;  \
-            ((T *)at[2])[i] = last = factor == 0 ? own : next;                                                         \
+        for (uint64_t k = 0; k < n; k += SCAN_AHEAD) {                                                                 \
+            const uint32_t here = n - k < SCAN_AHEAD ? (uint32_t)(n - k) : SCAN_AHEAD;                                 \
+            T factor[SCAN_AHEAD], own[SCAN_AHEAD];                                                                     \
+            STRAIGHT for (uint32_t j = 0; j < SCAN_AHEAD; j++) {                                                       \
+                const uint64_t i = RECURRENCE_AT(j < here ? k + j : k);                                                \
+                factor[j] = ((const T *)at[0])[i];                                                                     \
+                own[j] = ((const T *)at[1])[i];                                                                        \
+            }                                                                                                          \
+            STRAIGHT for (uint32_t j = 0; j < SCAN_AHEAD; j++) {                                                       \
+                if (j >= here)                                                                                         \
+                    return;                                                                                            \
+                const T next = TIMES_OF(factor[j], last) + own[j];                                                     \
+                ((T *)at[2])[RECURRENCE_AT(k + j)] = last = factor[j] == 0 ? own[j] : next;                            \
+            }                                                                                                          \
         }                                                                                                              \
     }
 #if defined(NATIVE_F32)
