@@ -27,7 +27,7 @@
  * index times stride over the axes whose bits are set. words[word] is the offset, strides follow. */
 typedef struct gpu_map {
     bool flat;
-    bool along; /* GPU_EACH neighbours of the domain, from a multiple of that on, lead to neighbours, from one on */
+    bool along; /* a thread's neighbours in the domain, from a multiple of `each` on, lead to neighbours, from one on */
     uint32_t axes;
     int32_t word;
 } gpu_map;
@@ -44,7 +44,7 @@ enum gpu_word {
     GPU_EXTENTS     /* of the axes, then the maps */
 };
 
-enum { GPU_THREADS = 256, GPU_EACH = 4, GPU_FOLDED = 8 };
+enum { GPU_THREADS = 256, GPU_EACH = 4, GPU_FOLDED = 8, GPU_NEAR = 16 };
 
 /* Code of a whole-array op instead of a kernel (gpu_call.h). */
 enum { GPU_CALL_ENTRIES = 48 }; /* those of a plan are few; all of a dtype have room */
@@ -63,7 +63,8 @@ typedef struct gpu_kernel {
     const int *levels;   /* loop_levels */
     int nbuffers, nwords;
     int numbers;  /* the word of the first number; each takes two */
-    int each;     /* elements of a thread whose loads are under way together: 1, GPU_EACH or GPU_FOLDED */
+    int each;     /* elements of a thread whose loads are under way together: 1, GPU_EACH or GPU_FOLDED; of
+                     neighbours GPU_EACH to GPU_NEAR */
     int slots;    /* of shared memory, for each reduction: rows of a group * leaves * LAZY_LANES at most */
     bool near;    /* a thread's elements are neighbours, of one line of the last axis; else `along` is not set */
     bool reduces; /* there are sinks of one element for each row */

@@ -192,31 +192,56 @@ static int count_together(const gpu_kernel *code) {
     return code->reduces && code->loop->nins <= SHORT_INS ? GPU_FOLDED : GPU_EACH;
 }
 
-static bool leads_along(const lazy_kernel *g, const lazy_wide_map *map) {
-    bool along = map->offset % GPU_EACH == 0 && (g->ndim == 0 || map->stride[g->ndim - 1] == 1);
+static bool leads_along(const lazy_kernel *g, const lazy_wide_map *map, int each) {
+    bool along = map->offset % each == 0 && (g->ndim == 0 || map->stride[g->ndim - 1] == 1);
     for (int axis = 0; axis + 1 < g->ndim; axis++)
-        along &= map->stride[axis] % GPU_EACH == 0;
+        along &= map->stride[axis] % each == 0;
     return along;
 }
 
-/* Can neighbours be loaded and stored together? Loads may be of one element for a line of the last axis, too. */
-static void find_near(gpu_kernel *code, gpu_map *maps) {
-    const lazy_kernel *g = code->loop;
+/* Can so many neighbours be loaded and stored together? Loads may be of one element for a line of the last axis. */
+static bool are_near(const lazy_kernel *g, int each, gpu_map *maps) {
     const int last = g->ndim - 1;
-    bool near = !code->reduces && code->each > 1 && (last < 1 || g->shape[last] % GPU_EACH == 0);
+    bool near = last < 1 || g->shape[last] % each == 0;
     for (int k = 0; k < g->nloads; k++)
         if (g->loads[k].kind == LAZY_LOAD_BUFFER) {
-            maps[k].along = leads_along(g, &g->loads[k].read);
+            maps[k].along = leads_along(g, &g->loads[k].read, each);
             near &= maps[k].along || (last >= 0 && g->loads[k].read.stride[last] == 0);
             near &= neap_dtype_bytes(g->loads[k].dtype) < VECTOR_BYTES;
         }
     for (int k = 0; k < g->nsinks; k++) {
-        maps[g->nloads + k].along = leads_along(g, &g->sinks[k].write);
+        maps[g->nloads + k].along = leads_along(g, &g->sinks[k].write, each);
         near &= maps[g->nloads + k].along && neap_dtype_bytes(g->sinks[k].dtype) < VECTOR_BYTES;
     }
-    code->near = near;
     for (int k = 0; k < g->nloads + g->nsinks; k++)
         maps[k].along &= near;
+    return near;
+}
+
+/* Bytes of the widest elements in memory. */
+static int widest_element(const lazy_kernel *g) {
+    int most = 1;
+    for (int k = 0; k < g->nloads; k++)
+        if (g->loads[k].kind == LAZY_LOAD_BUFFER && neap_dtype_bytes(g->loads[k].dtype) > most)
+            most = neap_dtype_bytes(g->loads[k].dtype);
+    for (int k = 0; k < g->nsinks; k++)
+        if (neap_dtype_bytes(g->sinks[k].dtype) > most)
+            most = neap_dtype_bytes(g->sinks[k].dtype);
+    return most;
+}
+
+/* Neighbours, if they can be: as many as fill a vector, but of long programs no more code than CHEAP_INS allows. */
+static void find_near(gpu_kernel *code, gpu_map *maps) {
+    const lazy_kernel *g = code->loop;
+    int each = GPU_EACH;
+    if (code->reduces || code->each == 1)
+        return;
+    while (2 * each * widest_element(g) <= VECTOR_BYTES && 2 * each * g->nins <= GPU_EACH * CHEAP_INS)
+        each *= 2;
+    for (; each >= GPU_EACH && !code->near; each /= 2) {
+        code->near = are_near(g, each, maps);
+        code->each = code->near ? each : code->each;
+    }
 }
 
 static void deal_out(vm_gpu *plan) {

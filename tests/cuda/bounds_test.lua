@@ -22,7 +22,8 @@ local DEVICES = { -- gbs: bandwidth in GB/s; ns: latency
     { name = "T4", capability = 75, units = 40, threads = 1024, shared = 64 * 1024, gbs = 320, ns = 500 },
 }
 
---- Each kernel, of 2^24 elements: what is computed of x (f32), y (f32), m (4096 by 4096), r (rows of 512), h (f16).
+--- Each kernel, of 2^24 elements: what is computed of x (f32), y (f32), m (4096 by 4096), r (rows of 512), h (f16), u
+--- (u8).
 local CASES = {
     { "`a*x+b`", "x * 2 + 1" },
     { "Adam", "adam(x, y)" },
@@ -30,6 +31,7 @@ local CASES = {
     { "gelu", "np.nn.gelu(x)" },
     { "`where`, `clip`", "np.where(x:gt(y), np.clip(x, 0, 1), y)" },
     { "`a*x+b` of f16", "h * 2 + 1" },
+    { "`a*x+b` of u8", "u * 2 + 1" },
     { "transposed copy", "np.copy(m.T)" },
     { "`sum`", "x:sum()" },
     { "`sum((x-y)^2)`", "np.square(x - y):sum()" },
@@ -49,7 +51,8 @@ local CHILD = [[
     ffi.cdef "uint64_t fake_kernel_groups(void);"
     local driver, folder = ffi.load "libcuda.so.1", os.getenv "XDG_CACHE_HOME" .. "/neap/native"
     local x, y = np.zeros { 2 ^ 24 }:wait(), np.zeros { 2 ^ 24 }:wait()
-    local m, r, h = x:reshape(4096, 4096), x:reshape(-1, 512), np.zeros({ 2 ^ 24 }, { dtype = "f16" }):wait()
+    local m, r = x:reshape(4096, 4096), x:reshape(-1, 512)
+    local h, u = np.zeros({ 2 ^ 24 }, { dtype = "f16" }):wait(), np.zeros({ 2 ^ 24 }, { dtype = "u8" }):wait()
     local function adam(p, g)
         local a, b = p * 0.9 + g * 0.1, p * 0.999 + g * g * 0.001
         return p - a / (np.sqrt(b) + 1e-8) * 0.001

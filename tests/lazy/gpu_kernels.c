@@ -9,18 +9,24 @@ static void try_sample(sample *s, int number) {
     sample_free(s);
 }
 
-/* Maps of which each thread can take neighbours: rows of a multiple of four elements, with loads that are of one
- * element for a row, of one row for all, or of rows that are apart; casts of them are stored. */
+/* Maps of which each thread can take neighbours: rows of a multiple of 4 or 16 elements, with loads that are of one
+ * element for a row, of one row for all, or of rows that are apart; casts of them are stored. Elements of half of the
+ * samples have one or two bytes. */
 static void neighbours_new(sample *s) {
-    const int64_t rows = 1 + below(9), columns = 4 * (1 + below(300)), step = columns + 4 * below(3);
+    static const int narrow[] = {NEAP_DTYPE_BOOL, NEAP_DTYPE_U8,  NEAP_DTYPE_I8,  NEAP_DTYPE_U16,
+                                 NEAP_DTYPE_I16,  NEAP_DTYPE_F16, NEAP_DTYPE_BF16};
+    const bool is_narrow = below(2);
+    const int64_t unit = below(2) ? 4 : 16, rows = 1 + below(9), columns = unit * (1 + below(1200 / unit));
+    const int64_t step = columns + unit * below(3), behind = 8 << below(2);
     const lazy_wide_map maps[] = {
-        {.stride = {columns, 1}}, {.stride = {step, 1}, .offset = 8}, {.stride = {1, 0}}, {.stride = {0, 1}}};
+        {.stride = {columns, 1}}, {.stride = {step, 1}, .offset = behind}, {.stride = {1, 0}}, {.stride = {0, 1}}};
     *s = (sample){.kernel = {.ndim = 2, .nkept = 2, .shape = {rows, columns}, .nloads = 1 + (int)below(3)}};
     s->kernel.loads = s->loads, s->kernel.ins = s->ins, s->kernel.sinks = s->sinks;
     for (int k = 0; k < s->kernel.nloads; k++) {
-        const int dtype = random_plain_dtype();
+        const int dtype = is_narrow ? narrow[below(7)] : random_plain_dtype();
         s->dtypes[k] = dtype == NEAP_DTYPE_C128 ? NEAP_DTYPE_C64 : dtype;
-        s->loads[k] = (lazy_load){.kind = below(5) ? LAZY_LOAD_BUFFER : LAZY_LOAD_IOTA, .slot = (int16_t)s->nbufs};
+        s->loads[k] =
+            (lazy_load){.kind = is_narrow || below(5) ? LAZY_LOAD_BUFFER : LAZY_LOAD_IOTA, .slot = (int16_t)s->nbufs};
         s->loads[k].read = maps[below(4)];
         if (s->loads[k].kind == LAZY_LOAD_IOTA)
             s->dtypes[k] = NEAP_DTYPE_I64;
@@ -121,6 +127,7 @@ int main(int argc, char **argv) {
         try_sample(&s, 5000 + k);
     }
     CHECK(samples < 40 || (gpu_seen.across > 5 && gpu_seen.several > 5 && gpu_seen.near > 5));
+    CHECK(samples < 40 || gpu_seen.full > 2);
     CHECK(samples < 40 || (gpu_seen.rows_in_waves > 0 && gpu_seen.rows_in_blocks > 0));
     return check_end();
 }

@@ -32,15 +32,16 @@ static void write_neighbours(gpu_writer *w, const bool *needed, LLVMValueRef fir
     const lazy_kernel *k = w->loop;
     const int values = k->nloads + k->nins;
     LLVMValueRef *own = w->value;
-    gpu_spot spots[GPU_EACH] = {spot_of(w, first)};
-    for (int j = 1; j < GPU_EACH; j++)
+    const int each = w->kernel->each;
+    gpu_spot spots[GPU_NEAR] = {spot_of(w, first)};
+    for (int j = 1; j < each; j++)
         gpu_neighbour(w, &spots[0], j, &spots[j]);
     gpu_load_neighbours(w, needed, spots, sets);
-    for (int j = 0; j < GPU_EACH; j++)
+    for (int j = 0; j < each; j++)
         w->value = sets + j * values, gpu_instructions(w, needed, &spots[j]);
     for (int s = 0; s < k->nsinks; s++) {
-        LLVMValueRef results[GPU_EACH];
-        for (int j = 0; j < GPU_EACH; j++)
+        LLVMValueRef results[GPU_NEAR];
+        for (int j = 0; j < each; j++)
             results[j] = gpu_get(w, sets[j * values + k->sinks[s].value], k->sinks[s].dtype);
         gpu_store_neighbours(w, &k->sinks[s], results, spots);
     }
@@ -62,7 +63,7 @@ static void write_one_by_one(gpu_writer *w, const bool *needed, LLVMValueRef fir
 /* Several elements of each thread at once where the group's are all there, and lie as they should. */
 static void write_together(gpu_writer *w, const bool *needed, LLVMValueRef start, LLVMValueRef first,
                            LLVMValueRef *sets) {
-    LLVMValueRef tile = gpu_number(w, w->kernel->each * GPU_THREADS);
+    LLVMValueRef each = gpu_number(w, w->kernel->each), tile = gpu_multiply(w, each, gpu_number(w, GPU_THREADS));
     LLVMValueRef is_part = gpu_less(w, w->words[GPU_ROWS], gpu_add(w, start, tile));
     LLVMBasicBlockRef whole = LLVMAppendBasicBlockInContext(w->context, w->function, "whole");
     LLVMBasicBlockRef part = LLVMAppendBasicBlockInContext(w->context, w->function, "part");
@@ -72,7 +73,7 @@ static void write_together(gpu_writer *w, const bool *needed, LLVMValueRef start
     LLVMBuildCondBr(w->builder, is_part, part, whole);
     LLVMPositionBuilderAtEnd(w->builder, whole);
     if (w->kernel->near)
-        write_neighbours(w, needed, gpu_add(w, start, gpu_multiply(w, w->thread, gpu_number(w, GPU_EACH))), sets);
+        write_neighbours(w, needed, gpu_add(w, start, gpu_multiply(w, w->thread, each)), sets);
     else
         write_side_by_side(w, needed, first, sets);
     LLVMBuildBr(w->builder, behind);

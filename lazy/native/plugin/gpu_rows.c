@@ -4,7 +4,7 @@
  *
  * Arithmetic of a GPU is that of the CPU as long as each operation rounds by itself: nothing is contracted, subnormal
  * numbers stay, quotients and roots are rounded. */
-#include "lazy/dtype/half.h"
+#include "lazy/native/plugin/gpu_half.h"
 #include "lazy/vm/simd/drawn.h"
 #include "lazy/vm/simd/vmath.h"
 #include "lazy/vm/simd/vmath_bessel.h"

@@ -154,8 +154,8 @@ static bool is_vector(const gpu_map *map, int dtype) {
     return map->along && gpu_bytes(dtype) < VECTOR_BYTES;
 }
 
-static int vector_align(int dtype) {
-    const int bytes = GPU_EACH * gpu_bytes(dtype);
+static int vector_align(const gpu_writer *w, int dtype) {
+    const int bytes = w->kernel->each * gpu_bytes(dtype);
     return bytes < VECTOR_BYTES ? bytes : VECTOR_BYTES;
 }
 
@@ -178,11 +178,11 @@ void gpu_neighbour(gpu_writer *w, gpu_spot *first, int k, gpu_spot *out) {
 static void load_vector(gpu_writer *w, int k, gpu_spot *spots, LLVMValueRef *sets) {
     const lazy_load *load = &w->loop->loads[k];
     const int values = w->loop->nloads + w->loop->nins;
-    LLVMTypeRef type = LLVMVectorType(part_of_vector(w, load->dtype), GPU_EACH);
+    LLVMTypeRef type = LLVMVectorType(part_of_vector(w, load->dtype), (unsigned)w->kernel->each);
     LLVMValueRef i = element_of(w, load_map(w, load), &spots[0], spots[0].element);
     LLVMValueRef vector = LLVMBuildLoad2(w->builder, type, gpu_at(w, w->buffer[load->slot], load->dtype, i), "");
-    LLVMSetAlignment(vector, (unsigned)vector_align(load->dtype));
-    for (int j = 0; j < GPU_EACH; j++) {
+    LLVMSetAlignment(vector, (unsigned)vector_align(w, load->dtype));
+    for (int j = 0; j < w->kernel->each; j++) {
         LLVMValueRef part = LLVMBuildExtractElement(w->builder, vector, LLVMConstInt(w->i32, (unsigned)j, 0), "");
         part = LLVMBuildBitCast(w->builder, part, gpu_element(w, load->dtype), "");
         gpu_set(w, sets[j * values + k], load->dtype, part);
@@ -198,31 +198,51 @@ void gpu_load_neighbours(gpu_writer *w, const bool *needed, gpu_spot *spots, LLV
         if (load->kind == LAZY_LOAD_BUFFER && is_vector(load_map(w, load), load->dtype))
             load_vector(w, k, spots, sets);
         else
-            for (int j = 0; j < GPU_EACH; j++)
+            for (int j = 0; j < w->kernel->each; j++)
                 w->value = sets + j * values, load_one(w, k, &spots[j]);
     }
 }
 
+static LLVMValueRef vector_of(gpu_writer *w, int dtype, LLVMValueRef *elements) {
+    LLVMTypeRef part = part_of_vector(w, dtype);
+    LLVMValueRef vector = LLVMGetUndef(LLVMVectorType(part, (unsigned)w->kernel->each));
+    for (int j = 0; j < w->kernel->each; j++)
+        vector = LLVMBuildInsertElement(w->builder, vector, LLVMBuildBitCast(w->builder, elements[j], part, ""),
+                                        LLVMConstInt(w->i32, (unsigned)j, 0), "");
+    return vector;
+}
+
+/* Four bytes a word, since a GPU stores no vectors of more bytes than that. */
+static LLVMValueRef vector_of_bytes(gpu_writer *w, LLVMValueRef *elements) {
+    LLVMValueRef words[GPU_NEAR / 4], vector;
+    for (int j = 0; j < w->kernel->each; j++) {
+        LLVMValueRef byte = LLVMBuildZExt(w->builder, elements[j], w->i32, "");
+        byte = LLVMBuildShl(w->builder, byte, LLVMConstInt(w->i32, 8 * (unsigned)(j % 4), 0), "");
+        words[j / 4] = j % 4 ? LLVMBuildOr(w->builder, words[j / 4], byte, "") : byte;
+    }
+    vector = LLVMGetUndef(LLVMVectorType(w->i32, (unsigned)w->kernel->each / 4));
+    for (int j = 0; j < w->kernel->each / 4; j++)
+        vector = LLVMBuildInsertElement(w->builder, vector, words[j], LLVMConstInt(w->i32, (unsigned)j, 0), "");
+    return vector;
+}
+
 void gpu_store_neighbours(gpu_writer *w, const lazy_sink *sink, LLVMValueRef *results, gpu_spot *spots) {
     if (!is_vector(sink_map(w, sink), sink->dtype)) {
-        for (int j = 0; j < GPU_EACH; j++)
+        for (int j = 0; j < w->kernel->each; j++)
             gpu_store(w, sink, results[j], &spots[j]);
         return;
     }
-    LLVMTypeRef part = part_of_vector(w, sink->dtype);
-    LLVMValueRef vector = LLVMGetUndef(LLVMVectorType(part, GPU_EACH));
     LLVMValueRef i = element_of(w, sink_map(w, sink), &spots[0], spots[0].element);
-    for (int j = 0; j < GPU_EACH; j++)
-        vector = LLVMBuildInsertElement(w->builder, vector, LLVMBuildBitCast(w->builder, results[j], part, ""),
-                                        LLVMConstInt(w->i32, (unsigned)j, 0), "");
+    LLVMValueRef vector =
+        gpu_bytes(sink->dtype) == 1 ? vector_of_bytes(w, results) : vector_of(w, sink->dtype, results);
     LLVMSetAlignment(LLVMBuildStore(w->builder, vector, gpu_at(w, w->buffer[sink->slot], sink->dtype, i)),
-                     (unsigned)vector_align(sink->dtype));
+                     (unsigned)vector_align(w, sink->dtype));
 }
 
 /* The bits of an address that its vectors must not have; offsets are multiples of a vector. */
 static LLVMValueRef misplaced_by(gpu_writer *w, int slot, int dtype) {
     LLVMValueRef address = LLVMBuildPtrToInt(w->builder, w->buffer[slot], w->word, "");
-    return LLVMBuildAnd(w->builder, address, gpu_number(w, vector_align(dtype) - 1), "");
+    return LLVMBuildAnd(w->builder, address, gpu_number(w, vector_align(w, dtype) - 1), "");
 }
 
 LLVMValueRef gpu_misplaced(gpu_writer *w, const bool *needed) {

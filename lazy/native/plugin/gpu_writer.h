@@ -131,14 +131,14 @@ static inline void gpu_use_set(gpu_writer *w, LLVMValueRef *sets, int j) {
 void gpu_store(gpu_writer *w, const lazy_sink *sink, LLVMValueRef value, gpu_spot *spot);
 /* The spot k elements behind the first one, in the same line of the last axis. */
 void gpu_neighbour(gpu_writer *w, gpu_spot *first, int k, gpu_spot *out);
-/* Loads and stores of GPU_EACH neighbours, whose values are in as many sets of places. */
+/* Loads and stores of a thread's neighbours, whose values are in as many sets of places. */
 void gpu_load_neighbours(gpu_writer *w, const bool *needed, gpu_spot *spots, LLVMValueRef *sets);
 void gpu_store_neighbours(gpu_writer *w, const lazy_sink *sink, LLVMValueRef *results, gpu_spot *spots);
 /* A word: 0 if all buffers lie so that these can be done by vectors. */
 LLVMValueRef gpu_misplaced(gpu_writer *w, const bool *needed);
 
 /* ---- gpu_maps.c -------------------------------------------------------------------------------------------------- */
-/* The body of "kernel" of a kernel without reductions; `sets` are places for the values of GPU_EACH elements. */
+/* The body of "kernel" of a kernel without reductions; `sets` are places for the values of kernel->each elements. */
 void gpu_write_maps(gpu_writer *w, bool *needed, LLVMValueRef *sets);
 
 /* ---- gpu_stores.c ------------------------------------------------------------------------------------------------ */
