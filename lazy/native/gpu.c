@@ -22,7 +22,7 @@ struct gpu_code {
 
 /* ---- Which are equal --------------------------------------------------------------------------------------------- */
 static void put_map(loop_key *key, const gpu_map *map) {
-    const uint32_t words[4] = {map->flat, map->along, map->axes, (uint32_t)map->word};
+    const uint32_t words[5] = {map->flat, map->along, map->turned, map->axes, (uint32_t)map->word};
     loop_key_put(key, words, sizeof words);
 }
 
@@ -41,8 +41,8 @@ static void put_call(loop_key *key, const gpu_entries *call) {
 
 size_t gpu_key(const gpu_kernel *kernel, const char *target, char *to) {
     loop_key key = {.to = to};
-    const int32_t head[] = {kernel->nbuffers, kernel->nwords, kernel->numbers, kernel->each,
-                            kernel->slots,    kernel->near,   kernel->wide,    kernel->across};
+    const int32_t head[] = {kernel->nbuffers, kernel->nwords, kernel->numbers, kernel->each,  kernel->slots,
+                            kernel->near,     kernel->wide,   kernel->across,  kernel->tiled, kernel->tile_axis};
     loop_key_text(&key, "gpu"); /* no instruction set of the CPU */
     loop_key_text(&key, target);
     loop_key_put(&key, head, sizeof head);

@@ -28,6 +28,7 @@
 typedef struct gpu_map {
     bool flat;
     bool along; /* a thread's neighbours in the domain, from a multiple of `each` on, lead to neighbours, from one on */
+    bool turned; /* of a tiled kernel: neighbours of its tile_axis lead to neighbours */
     uint32_t axes;
     int32_t word;
 } gpu_map;
@@ -44,7 +45,7 @@ enum gpu_word {
     GPU_EXTENTS     /* of the axes, then the maps */
 };
 
-enum { GPU_THREADS = 256, GPU_EACH = 4, GPU_FOLDED = 8, GPU_NEAR = 16 };
+enum { GPU_THREADS = 256, GPU_EACH = 4, GPU_FOLDED = 8, GPU_NEAR = 16, GPU_TILE = 32 };
 
 /* Code of a whole-array op instead of a kernel (gpu_call.h). */
 enum { GPU_CALL_ENTRIES = 48 }; /* those of a plan are few; all of a dtype have room */
@@ -62,11 +63,13 @@ typedef struct gpu_kernel {
     const bool *chooses; /* by sink: it is REDUCE, to the place of a value in its row */
     const int *levels;   /* loop_levels */
     int nbuffers, nwords;
-    int numbers;  /* the word of the first number; each takes two */
-    int each;     /* elements of a thread whose loads are under way together: 1, GPU_EACH or GPU_FOLDED; of
+    int numbers; /* the word of the first number; each takes two */
+    int each;    /* elements of a thread whose loads are under way together: 1, GPU_EACH or GPU_FOLDED; of
                      neighbours GPU_EACH to GPU_NEAR */
-    int slots;    /* of shared memory, for each reduction: rows of a group * leaves * LAZY_LANES at most */
-    bool near;    /* a thread's elements are neighbours, of one line of the last axis; else `along` is not set */
+    int slots;   /* of shared memory, for each reduction: rows of a group * leaves * LAZY_LANES at most */
+    bool near;   /* a thread's elements are neighbours, of one line of the last axis; else `along` is not set */
+    bool tiled;  /* a group takes a tile of GPU_TILE elements by as many, of `tile_axis` and of the last axis */
+    int tile_axis;
     bool reduces; /* there are sinks of one element for each row */
     bool staged;  /* rows are passed over several times: each is one group's, and elements are stored last */
     bool wide;    /* the domain has 2^31 elements or more */

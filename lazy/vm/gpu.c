@@ -244,6 +244,49 @@ static void find_near(gpu_kernel *code, gpu_map *maps) {
     }
 }
 
+/* ---- Tiles ------------------------------------------------------------------------------------------------------- */
+/* Shorter axes leave most of a tile empty, and their lines are found in caches. */
+enum { TILED_FROM = GPU_TILE / 2 };
+
+/* The axis along which a load runs, if that is not the last one; -1: none that makes tiles. */
+static int other_axis(const lazy_kernel *g, const lazy_load *load) {
+    const int64_t *stride = load->read.stride;
+    if (load->kind != LAZY_LOAD_BUFFER || stride[g->ndim - 1] == 0 || stride[g->ndim - 1] == 1)
+        return -1;
+    for (int axis = 0; axis < g->ndim - 1; axis++)
+        if (stride[axis] == 1 && g->shape[axis] >= TILED_FROM)
+            return axis;
+    return -1;
+}
+
+/* Tiles, if stores run along the last axis and a load along another one; of several such axes the first one. */
+static void find_tiles(gpu_kernel *code, gpu_map *maps) {
+    const lazy_kernel *g = code->loop;
+    bool fits = !code->reduces && !code->near && code->each == GPU_EACH && g->ndim > 1;
+    int64_t bytes = 0;
+    fits = fits && g->shape[g->ndim - 1] >= TILED_FROM;
+    for (int k = 0; k < g->nsinks; k++)
+        fits = fits && g->sinks[k].write.stride[g->ndim - 1] == 1;
+    for (int k = 0; k < g->nloads && fits; k++) {
+        const int axis = other_axis(g, &g->loads[k]);
+        const int64_t more = (int64_t)GPU_TILE * (GPU_TILE + 1) * neap_dtype_bytes(g->loads[k].dtype);
+        if (axis < 0 || (code->tiled && axis != code->tile_axis) || bytes + more > SHARED_BYTES)
+            continue;
+        code->tiled = true, code->tile_axis = axis;
+        maps[k].turned = true;
+        bytes += more;
+    }
+}
+
+static int64_t count_tiles(const gpu_kernel *code) {
+    int64_t tiles = 1;
+    for (int axis = 0; axis < code->loop->ndim; axis++) {
+        const bool cut = axis == code->tile_axis || axis == code->loop->ndim - 1;
+        tiles *= cut ? parts(code->loop->shape[axis], GPU_TILE) : code->loop->shape[axis];
+    }
+    return tiles;
+}
+
 static void deal_out(vm_gpu *plan) {
     gpu_kernel *code = &plan->code;
     const lazy_kernel *g = code->loop;
@@ -253,7 +296,8 @@ static void deal_out(vm_gpu *plan) {
     plan->words[GPU_REDUCED] = (uint64_t)reduced;
     if (!code->reduces) {
         const int64_t tile = (int64_t)GPU_THREADS * code->each;
-        plan->launches[plan->nlaunches++] = (vm_gpu_launch){"kernel", (uint64_t)parts(rows, tile)};
+        const int64_t groups = code->tiled ? count_tiles(code) : parts(rows, tile);
+        plan->launches[plan->nlaunches++] = (vm_gpu_launch){"kernel", (uint64_t)groups};
         return;
     }
     code->across = loop_runs_across(g);
@@ -277,6 +321,7 @@ static void fill(vm_gpu *plan, gpu_map *maps, bool *chooses, int *levels) {
     code->nwords = word + 2 * plan->nnumbers;
     code->each = count_together(code);
     find_near(code, maps);
+    find_tiles(code, maps);
     for (code->slots = vm_gpu_limit.slots; code->slots > SLOTS_MIN && shared_bytes(code) > SHARED_BYTES;)
         code->slots /= 2;
     deal_out(plan);

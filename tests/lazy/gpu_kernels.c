@@ -47,6 +47,35 @@ static void neighbours_new(sample *s) {
     }
 }
 
+/* Maps of matrices, or of several, some of which are read transposed, from several of their rows and columns on; the
+ * numbers of elements too. Axes are shorter than a tile, or no multiples of one. */
+static void turned_new(sample *s) {
+    const int64_t outer = below(2) ? 1 : 1 + below(4), rows = 16 + below(70), columns = 16 + below(70);
+    const int64_t apart = below(3), matrix = (rows + apart) * (columns + apart);
+    const lazy_wide_map turned = {.stride = {matrix, 1, rows + apart}, .offset = apart};
+    const lazy_wide_map maps[] = {
+        turned, turned, {.stride = {matrix, columns + apart, 1}}, {.stride = {0, 1, 0}}, {.stride = {1, 0, 0}}};
+    *s = (sample){.kernel = {.ndim = 3, .nkept = 3, .shape = {outer, rows, columns}, .nloads = 1 + (int)below(3)}};
+    s->kernel.loads = s->loads, s->kernel.ins = s->ins, s->kernel.sinks = s->sinks;
+    const int64_t size = outer * matrix + apart;
+    for (int k = 0; k < s->kernel.nloads; k++) {
+        const bool counts = k > 0 && below(5) == 0;
+        s->dtypes[k] = counts ? NEAP_DTYPE_I64 : random_plain_dtype();
+        s->loads[k] = (lazy_load){.kind = counts ? LAZY_LOAD_IOTA : LAZY_LOAD_BUFFER, .slot = (int16_t)s->nbufs};
+        s->loads[k].dtype = (uint8_t)s->dtypes[k];
+        s->loads[k].read = maps[k > 0 ? below(5) : 0];
+        s->bytes[s->nbufs] = size * neap_dtype_bytes(s->dtypes[k]);
+        s->bufs[s->nbufs++] = random_buffer(s->dtypes[k], size);
+    }
+    for (int k = 0; k < s->kernel.nloads; k++) {
+        const int to = below(2) ? s->dtypes[k] : NEAP_DTYPE_BOOL, value = add_cast(s, k, to);
+        s->sinks[s->kernel.nsinks++] = (lazy_sink){
+            .kind = LAZY_SINK_STORE, .dtype = (uint8_t)to, .value = value, .slot = (int16_t)s->nbufs, .write = maps[2]};
+        s->bytes[s->nbufs] = size * neap_dtype_bytes(to);
+        s->bufs[s->nbufs++] = calloc(1, (size_t)size * (size_t)neap_dtype_bytes(to));
+    }
+}
+
 /* Sums of rows of numbers between 0.5 and 1.5, none of which hides the order of the others; of columns, if they lie
  * across. */
 static void sums_new(sample *s, int k, bool across) {
@@ -121,13 +150,15 @@ int main(int argc, char **argv) {
         sample s;
         neighbours_new(&s);
         try_sample(&s, 3000 + k);
+        turned_new(&s);
+        try_sample(&s, 6000 + k);
         sums_new(&s, k, false);
         try_sample(&s, 4000 + k);
         sums_new(&s, k, true);
         try_sample(&s, 5000 + k);
     }
     CHECK(samples < 40 || (gpu_seen.across > 5 && gpu_seen.several > 5 && gpu_seen.near > 5));
-    CHECK(samples < 40 || gpu_seen.full > 2);
+    CHECK(samples < 40 || (gpu_seen.tiled > 5 && gpu_seen.full > 2));
     CHECK(samples < 40 || (gpu_seen.rows_in_waves > 0 && gpu_seen.rows_in_blocks > 0));
     return check_end();
 }

@@ -173,14 +173,17 @@ static inline void gpu_do(gpu_launches *l, bool backwards) {
 
 /* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
-/* What plans were run: of how many elements of a thread, of neighbours, of more than GPU_EACH of them, across
+/* What plans were run: of how many elements of a thread, of neighbours, of more than GPU_EACH of them, by tiles, across
  * rows, of several stages, in blocks, in waves, and so several rows of a group. */
-static struct { int several, near, full, across, staged, blocks, waves, rows_in_blocks, rows_in_waves; } gpu_seen;
+static struct {
+    int several, near, full, tiled, across, staged, blocks, waves, rows_in_blocks, rows_in_waves;
+} gpu_seen;
 
 static inline void gpu_count(const vm_gpu *plan) {
     gpu_seen.several += plan->code.each > 1;
     gpu_seen.near += plan->code.near;
     gpu_seen.full += plan->code.near && plan->code.each > GPU_EACH;
+    gpu_seen.tiled += plan->code.tiled;
     gpu_seen.across += plan->code.across;
     gpu_seen.staged += plan->code.staged;
     gpu_seen.blocks += plan->nlaunches > 1;

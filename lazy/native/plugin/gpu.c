@@ -1,7 +1,7 @@
 /* plugin/gpu.c: from a grid kernel (native/gpu.h) to PTX text, or to an object file of the same code for the host. The
  * rows' bitcode is that for GPUs in both: for the host no more than the target's name is another one.
  *
- *      without reductions    gpu_maps.c
+ *      without reductions    gpu_maps.c, gpu_tiles.c
  *      with reductions       gpu_fold.c
  *      whole-array ops       gpu_calls.c
  */
@@ -228,12 +228,13 @@ static int write_module(gpu_writer *w, const native_bitcode *set, LLVMTargetMach
                         size_t *bytes) {
     const gpu_kernel *k = w->kernel;
     const size_t values = w->loop ? (size_t)(w->loop->nloads + w->loop->nins) : 0;
-    LLVMValueRef *places = calloc((2 + GPU_NEAR) * values + (size_t)(k->nbuffers + 1 + k->nwords), sizeof *places);
+    LLVMValueRef *places = calloc((3 + GPU_NEAR) * values + (size_t)(k->nbuffers + 1 + k->nwords), sizeof *places);
     int *dtypes = calloc(values + 1, sizeof *dtypes);
     bool *needed = calloc(values + 1, sizeof *needed);
     int status = places && dtypes && needed ? NEAP_OK : ir_host->error(NEAP_E_MEMORY, "no memory for code");
     if (!status) {
-        w->buffer = places + (2 + GPU_NEAR) * values, w->words = w->buffer + k->nbuffers + 1;
+        w->tiles = places + (2 + GPU_NEAR) * values;
+        w->buffer = w->tiles + values, w->words = w->buffer + k->nbuffers + 1;
         w->dtype = dtypes;
         for (size_t v = 0; v < values; v++)
             w->dtype[v] = loop_dtype_of(w->loop, (int)v);

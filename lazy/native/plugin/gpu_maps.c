@@ -83,10 +83,8 @@ static void write_together(gpu_writer *w, const bool *needed, LLVMValueRef start
     LLVMPositionBuilderAtEnd(w->builder, behind);
 }
 
-void gpu_write_maps(gpu_writer *w, bool *needed, LLVMValueRef *sets) {
+static void write_lines(gpu_writer *w, const bool *needed, LLVMValueRef *sets) {
     LLVMValueRef start = gpu_multiply(w, w->group, gpu_number(w, w->kernel->each * GPU_THREADS));
-    for (int j = 0; j < w->loop->nsinks; j++)
-        gpu_need(w, needed, w->loop->sinks[j].value);
     gpu_threads(w);
     LLVMValueRef first = gpu_add(w, start, w->thread);
     if (w->kernel->each > 1)
@@ -95,5 +93,11 @@ void gpu_write_maps(gpu_writer *w, bool *needed, LLVMValueRef *sets) {
         write_one_by_one(w, needed, first);
     if (w->host)
         gpu_barrier(w); /* the loop over threads ends; on a GPU nothing is left to wait for */
+}
+
+void gpu_write_maps(gpu_writer *w, bool *needed, LLVMValueRef *sets) {
+    for (int j = 0; j < w->loop->nsinks; j++)
+        gpu_need(w, needed, w->loop->sinks[j].value);
+    (w->kernel->tiled ? gpu_write_tiles : write_lines)(w, needed, sets);
     LLVMBuildRetVoid(w->builder);
 }

@@ -1,7 +1,7 @@
 /* gpu_writer.h: what the parts of the generator of grid kernels share: plugin/gpu.c, which leads, gpu_flow.c (threads,
  * loops, conditions), gpu_values.c (elements: where they are, and what is computed of them), gpu_fold.c
- * (reductions), gpu_stores.c (what kernels with reductions store), gpu_maps.c (kernels without) and gpu_calls.c
- * (whole-array ops).
+ * (reductions), gpu_stores.c (what kernels with reductions store), gpu_maps.c and gpu_tiles.c (kernels without) and
+ * gpu_calls.c (whole-array ops).
  *
  * A kernel is written once, for a group of threads, as phases with a barrier behind each:
  *
@@ -50,6 +50,7 @@ typedef struct gpu_writer {
     LLVMValueRef *buffer, *words;
     LLVMValueRef *value; /* where each value of the element that is written is */
     int *dtype;          /* of each value */
+    LLVMValueRef *tiles; /* of each load that is turned: memory of the group for a tile */
 
     /* Reductions: what is the same for the group. */
     LLVMValueRef first_row, rows, block, blocks; /* of the group: its first row, how many rows it takes at most */
@@ -120,7 +121,8 @@ void gpu_set(gpu_writer *w, LLVMValueRef at, int dtype, LLVMValueRef value);
 void gpu_call(gpu_writer *w, const char *kind, const char *row, LLVMValueRef *args, unsigned count);
 /* Marks in `needed`, an entry for each value, what `value` takes. */
 void gpu_need(const gpu_writer *w, bool *needed, int value);
-/* Loads of the values that are needed, then their instructions. */
+/* Load k; loads of the values that are needed, then their instructions. */
+void gpu_load(gpu_writer *w, int k, gpu_spot *spot);
 void gpu_loads(gpu_writer *w, const bool *needed, gpu_spot *spot);
 void gpu_instructions(gpu_writer *w, const bool *needed, gpu_spot *spot);
 /* The same of n elements, whose loads are under way together; the values of element j are set j of `sets`. */
@@ -140,6 +142,10 @@ LLVMValueRef gpu_misplaced(gpu_writer *w, const bool *needed);
 /* ---- gpu_maps.c -------------------------------------------------------------------------------------------------- */
 /* The body of "kernel" of a kernel without reductions; `sets` are places for the values of kernel->each elements. */
 void gpu_write_maps(gpu_writer *w, bool *needed, LLVMValueRef *sets);
+
+/* ---- gpu_tiles.c ------------------------------------------------------------------------------------------------- */
+/* The same of a kernel that is `tiled`. */
+void gpu_write_tiles(gpu_writer *w, const bool *needed, LLVMValueRef *sets);
 
 /* ---- gpu_stores.c ------------------------------------------------------------------------------------------------ */
 static inline bool gpu_is_reduce(const lazy_sink *sink) {
