@@ -16,7 +16,7 @@ enum {
     WORDS_MAX = 480,         /* of a launch, with its buffers: 4 KiB */
     VECTOR_BYTES = 16,       /* of one load of a thread */
     CHEAP_INS = 32,          /* programs up to so long are written for several elements of a thread */
-    SHORT_INS = 2            /* up to so long, for twice as many in a reduction */
+    SHORT_INS = 8            /* up to so long, for twice as many in a reduction */
 };
 
 vm_gpu_limits vm_gpu_limit = {.slots = 2048, .groups = 1024};
