@@ -20,7 +20,8 @@ enum {
     SCAN_GROUP = LAZY_SCAN_GROUP,
     SCAN_PADDED = SCAN_GROUP + 1, /* so that neighbouring threads find their groups in different banks */
     SCAN_SLOTS = GPU_CALL_THREADS * SCAN_PADDED,
-    SCAN_AHEAD = 8 /* elements of a line that a recurrence has read before it needs the first of them */
+    SCAN_LOADS = 4, /* elements of a thread that are under way together */
+    SCAN_AHEAD = 8  /* elements of a line that a recurrence has read before it needs the first of them */
 };
 
 typedef struct scan_spot {      /* element e of what a group of threads has in a turn */
@@ -44,7 +45,8 @@ static inline scan_spot scan_spot_of(const uint64_t *words, uint64_t group, uint
     scan_spot spot = {.line = line, .group = line * groups + number / SCAN_GROUP};
     spot.slot = spot.group * SCAN_PADDED + number % SCAN_GROUP;
     spot.there = own < words[GPU_SCAN_LINES] && at < n;
-    spot.place = (own / inner * n + (words[GPU_SCAN_REVERSE] ? n - 1 - at : at)) * inner + own % inner;
+    const uint64_t turned = words[GPU_SCAN_REVERSE] ? n - 1 - at : at;
+    spot.place = inner > 1 ? (own / inner * n + turned) * inner + own % inner : own * n + turned;
     return spot;
 }
 
@@ -68,14 +70,20 @@ static inline uint32_t scan_elements(const uint64_t *words) {
     }                                                                                                                  \
     static inline void kind##_load(const uint64_t *words, kind##_memory *m, const T *in, uint64_t group,               \
                                    uint64_t turn, uint64_t thread) {                                                   \
-        for (uint32_t e = (uint32_t)thread; e < scan_elements(words); e += GPU_CALL_THREADS) {                         \
-            const scan_spot spot = scan_spot_of(words, group, turn, e);                                                \
-            T value = NEUTRAL;                                                                                         \
-            if (spot.there) {                                                                                          \
-                const T given = in[spot.place];                                                                        \
-                value = LOAD(given);                                                                                   \
+        const uint32_t all = scan_elements(words);                                                                     \
+        for (uint32_t e = (uint32_t)thread; e < all; e += SCAN_LOADS * GPU_CALL_THREADS) {                             \
+            scan_spot spots[SCAN_LOADS];                                                                               \
+            T given[SCAN_LOADS];                                                                                       \
+            STRAIGHT for (uint32_t j = 0; j < SCAN_LOADS; j++) {                                                       \
+                const uint32_t own = e + j * GPU_CALL_THREADS;                                                         \
+                spots[j] = scan_spot_of(words, group, turn, own < all ? own : e);                                      \
+                given[j] = in[spots[j].there ? spots[j].place : 0];                                                    \
             }                                                                                                          \
-            m->values[spot.slot] = value;                                                                              \
+            STRAIGHT for (uint32_t j = 0; j < SCAN_LOADS; j++) {                                                       \
+                const T value = LOAD(given[j]);                                                                        \
+                if (e + j * GPU_CALL_THREADS < all)                                                                    \
+                    m->values[spots[j].slot] = spots[j].there ? value : (T)NEUTRAL;                                    \
+            }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
     static inline void kind##_sixteen(const uint64_t *words, kind##_memory *m, uint64_t thread) {                      \
