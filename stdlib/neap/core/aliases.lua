@@ -320,17 +320,15 @@ end
 
 local SPARSE = "np.sparse.csr_array, csc_array and coo_array are sparse arrays"
 local DESIGNS = "np.signal.butter, cheby1, cheby2, ellip, bessel and firwin make filters"
-local PROGRAMS = "np.optimize.minimize takes bounds, and no other constraints"
 local GLOBAL = "np.optimize finds local minima; np.vmap searches from many starts at once"
 
 --- By path why what SciPy, scikit-learn and their kin have is not here.
 local reasons = {
     coo_matrix = SPARSE, csr_matrix = SPARSE, csc_matrix = SPARSE,
     ["signal.firls"] = DESIGNS, ["signal.remez"] = DESIGNS,
-    ["optimize.linprog"] = PROGRAMS, ["optimize.milp"] = PROGRAMS, ["optimize.nnls"] = PROGRAMS,
+    ["optimize.nnls"] = "np.optimize.least_squares takes bounds",
     ["optimize.differential_evolution"] = GLOBAL, ["optimize.basinhopping"] = GLOBAL,
     ["optimize.dual_annealing"] = GLOBAL, ["optimize.shgo"] = GLOBAL, ["optimize.brute"] = GLOBAL,
-    stats = "np.mean, np.quantile, … and np.random",
     ndimage = "np.image has SciPy's filters, regions and warps",
     train_test_split = "order = np.random.permutation(key, n) divides rows: x[order[{ {0, k} }]]",
     sklearn = "np.linalg, np.nn and np.optim are what models are made of",
