@@ -23,6 +23,7 @@ enum {
     MOST_KERNELS = 4,
     FEW_PLACES = 128,
     GROUP_CHANNELS = 8,
+    GROUP_WORK = 1 << 20,
     LONG_ROW = 1 << 12,
     SUM_BYTES = 1 << 18 /* of kernels that are summed, at a time */
 };
@@ -373,12 +374,15 @@ void engine_conv_plainly(bool plainly) {
 }
 
 /* oneDNN copies the kernel to a layout of its own in each call, and describes what it does: that is most of the work of
- * few places, and up to FEW_PLACES products took 0.08 to 1.1 of its time. In groups of at least GROUP_CHANNELS channels
- * products took 0.3 to 0.9 of its time where a kernel has one place. */
+ * few places, and up to FEW_PLACES products took 0.08 to 1.1 of its time. In groups of at least GROUP_CHANNELS
+ * channels, where a kernel has one place, products took 0.1 to 0.5 of its time up to GROUP_WORK multiplications; above,
+ * 0.95 to 2.5, and 1.1 to 3.0 of what oneDNN takes where the kernel is kept. */
 bool engine_conv_by_products(neap_convolution_kind kind, const neap_convolution *a) {
     double places = (double)a->batch * (double)product_of_extents(a->ndim, a->out);
     bool few = a->groups == 1 && places <= FEW_PLACES;
-    bool grouped = a->groups > 1 && a->channels / a->groups >= GROUP_CHANNELS && is_pointwise(a);
+    int64_t each = a->channels / a->groups;
+    bool light = places * (double)a->features * (double)each < GROUP_WORK;
+    bool grouped = a->groups > 1 && each >= GROUP_CHANNELS && light && is_pointwise(a);
     return kind == NEAP_CONVOLUTION_FORWARD && (few || grouped);
 }
 

@@ -33,6 +33,9 @@ static const neap_convolution CASES[] = {
      .kernel = {3, 2},
      .stride = {2, 1}},
     {.ndim = 2, .batch = 3, .channels = 24, .features = 9, .groups = 3, .in = {6, 5}, .kernel = {1, 1}},
+    /* more work in groups than products are taken for, of one image and of parts that share a kernel */
+    {.ndim = 2, .batch = 1, .channels = 84, .features = 76, .groups = 4, .in = {29, 27}, .kernel = {1, 1}},
+    {.ndim = 1, .batch = 5, .channels = 26, .features = 34, .groups = 2, .in = {533}, .kernel = {1}},
     {.ndim = 1, .batch = 4, .channels = 10, .features = 7, .groups = 1, .in = {30}, .kernel = {1}},
     {.ndim = 1, .batch = 2, .channels = 12, .features = 8, .groups = 2, .in = {9}, .kernel = {1}, .stride = {2}},
     {.ndim = 2, .batch = 7, .channels = 16, .features = 16, .groups = 1, .in = {40, 40}, .kernel = {3, 3}},
