@@ -24,8 +24,9 @@ typedef struct neap_form neap_form;
 
 enum { NEAP_JIT_DIRECT = 24 }; /* leaves that can be passed to neap_jit_call itself */
 
-NEAP_API int neap_jit_new(neap_ctx *ctx, neap_jit **out); /* OWNED */
-NEAP_API void neap_jit_free(neap_jit *jit);               /* with its forms */
+/* keeps: what programs compute of captured arrays, such as weights, is kept too (NEAP_LEAF_KEPT). OWNED */
+NEAP_API int neap_jit_new(neap_ctx *ctx, int keeps, neap_jit **out);
+NEAP_API void neap_jit_free(neap_jit *jit); /* with its forms */
 /* A form of n leaves; numbers[k] is 1 if leaf k is a number. BORROWED from the jit. */
 NEAP_API int neap_jit_form(neap_jit *jit, int n, const uint8_t *numbers, neap_form **out);
 /* Where the leaves of the next call are written: ids of arrays (0: no array), and values of numbers. BORROWED. */

@@ -124,11 +124,12 @@ static uint64_t hash_nodes(const neap_form *form) {
 }
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
-int neap_jit_new(neap_ctx *ctx, neap_jit **out) {
+int neap_jit_new(neap_ctx *ctx, int keeps, neap_jit **out) {
     neap_jit *jit = calloc(1, sizeof *jit);
     if (!jit)
         return neap_error(NEAP_E_MEMORY, "out of memory for a jitted function");
     jit->ctx = ctx;
+    jit->keeps = keeps;
     jit->link = &ctx->programs.jits;
     jit->next = ctx->programs.jits;
     if (jit->next)

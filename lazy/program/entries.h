@@ -59,6 +59,7 @@ struct neap_jit {
     neap_ctx *ctx; /* NULL once that has ended */
     neap_jit *next, **link;
     neap_form *forms;
+    bool keeps;                   /* what programs compute of own arrays is kept, too */
     int32_t numbers;              /* of entries, used so far */
     LAZY_VECTOR(int32_t) dropped; /* numbers of entries that went, which Lua has not heard of */
 };

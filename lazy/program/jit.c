@@ -86,8 +86,10 @@ static int inline_entry(neap_form *form, jit_entry *e) {
     return status;
 }
 
+/* Arrays that follow those of the leaves belong to the program, as captures do. */
 static int keep_inputs(const jit_entry *e) {
-    int32_t *kept = malloc((size_t)e->form->n * sizeof *kept + 1), input = 0;
+    int32_t *kept = malloc((size_t)(e->form->n + e->fixed.n) * sizeof *kept + 1), input = 0;
+    const bool keeps = e->form->jit->keeps;
     int64_t n = 0;
     if (!kept)
         return neap_error(NEAP_E_MEMORY, "out of memory for a jitted function");
@@ -96,7 +98,9 @@ static int keep_inputs(const jit_entry *e) {
             kept[n++] = input;
         input += e->uses[k].use <= NEAP_LEAF_KEPT;
     }
-    int status = n ? program_keep(e->program, n, kept) : 0;
+    for (int64_t k = 0; keeps && k < e->fixed.n; k++)
+        kept[n++] = input++;
+    int status = n || keeps ? program_keep(e->program, n, kept) : 0;
     free(kept);
     return status;
 }

@@ -79,6 +79,37 @@ check.test("convolutions keep their kernels in the layout of the library, until 
     check.ok(not library or live() < before, "what was kept is given back")
 end)
 
+check.test("arrays that belong to the function are kept like those of arguments, also where these have none", function()
+    local own = { w = weights(1), b = programs.leaf("f32", 2, { 40 }) }
+    local x, y = programs.leaf("f32", 4, { 8, 60 }), programs.leaf("f32", 5, { 8, 60 })
+    local list = setmetatable({}, { __index = own }) -- no variable has them: they are found when f is recorded
+    local function body(p, v) return prepared({ w = list.w, b = list.b }, v) * (p.scale or 1) end
+    local f, plain = np.jit(body, { keep = 1 }), np.jit(body)
+    local all, some = launches_of(plain, {}, x), nil
+    for k, v in ipairs { x, y, x, y } do
+        local steps = launches_of(f, {}, v)
+        check.equal(programs.hash(f({}, v)), programs.hash(plain({}, v)))
+        check.ok(k == 1 and steps == all or k > 1 and steps < all, ("call %d: %d of %d"):format(k, steps, all))
+        some = k > 1 and steps or some
+    end
+    check.equal(np.jit_cache(f).entries[1].kept_steps, all - some)
+    check.equal(launches_of(plain, {}, y), all, "without the option nothing is kept")
+    local one, two = np.array(2):wait(), np.array(3):wait()
+    for _, scale in ipairs { one, two, two, one } do
+        check.equal(programs.hash(f({ scale = scale }, x)), programs.hash(plain({ scale = scale }, x)))
+    end
+end)
+
+check.test("an array of a variable around the function is read at each call", function()
+    local w, b = weights(1), programs.leaf("f32", 2, { 40 })
+    local x = programs.leaf("f32", 4, { 8, 60 })
+    local f = np.jit(function(_, v) return prepared({ w = w, b = b }, v) end, { keep = 1 })
+    for seed = 1, 3 do
+        w = weights(seed)
+        for _ = 1, 2 do check.equal(programs.hash(f({}, x)), programs.hash(prepared({ w = w, b = b }, x))) end
+    end
+end)
+
 check.test("a result of kept arguments alone is theirs, and may be used up", function()
     local f = np.jit(function(w, x) return np.sort(w), x + 1 end, { keep = 1 })
     local w, x = weights(1), programs.leaf("f32", 4, { 8 })

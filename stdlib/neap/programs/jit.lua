@@ -55,7 +55,8 @@ local entry_info, leaf_info = ffi.new("neap_entry_info"), ffi.new("neap_info")
 
 --- A version for which nothing is recorded yet, and nothing guarded.
 local function new_version(state)
-    core.call("jit", function() return C.neap_jit_new(ctx, jit_box) end)
+    local keeps = next(state.is_kept) and 1 or 0
+    core.call("jit", function() return C.neap_jit_new(ctx, keeps, jit_box) end)
     return { jit = ffi.gc(jit_box[0], free_jit), forms = {}, count = 0, identities = { n = 0 }, chains = {},
              records = {},
              recordings = {}, -- with declared sizes: { key, of = what was declared, entry }, the newest first
@@ -723,8 +724,8 @@ end
 -- that of results, or is freed. These arrays are deleted; using one afterwards raises. np.explain(f) tells of arrays
 -- that could not be used up.
 --- keep: positions, or names, of arguments that are the same arrays in many calls, such as weights: what is computed of
--- them alone is computed once, kept, and computed again when one of these arrays is another. np.explain(f) has the
--- bytes.
+-- them alone is computed once, kept, and computed again when one of these arrays is another. The same holds for arrays
+-- that belong to f since it was recorded. np.explain(f) has the bytes.
 --- device: all of it is computed on this device ("cpu:1", or an element of np.devices()): arguments are put there, and
 -- results are committed to it.
 --- in_shardings: how arguments lie on a mesh: a spec or a sharding for all of them, or a table with an entry for each:
