@@ -25,6 +25,7 @@ enum {
     GROUP_CHANNELS = 8,
     GROUP_WORK = 1 << 20,
     LONG_ROW = 1 << 12,
+    PIECE = 1 << 11,    /* places of a piece of a long row */
     SUM_BYTES = 1 << 18 /* of kernels that are summed, at a time */
 };
 
@@ -198,8 +199,10 @@ static int by_products(const neap_run *run, neap_convolution_kind kind, const ne
 typedef struct parts {
     neap_convolution args;
     neap_convolution_kind kind;
-    int64_t count, images; /* of each part but the last */
+    int64_t count, images; /* of each part but the last; images: of long rows the pieces */
     sizes size;
+    neap_convolution piece;        /* of a long row */
+    int64_t pieces;                /* of each row; 0: rows stay whole */
     engine_conv_call *call, *last; /* of each part but the last, and of that if it has fewer images */
     char *kernels;                 /* in the library's layout: one for all parts, or one for each, to be summed */
     size_t kernel_bytes;           /* distance of the latter */
@@ -214,8 +217,82 @@ struct engine_conv_kept {
     _Atomic int state; /* of the kernel */
 };
 
+/* ---- Pieces of long rows ----------------------------------------------------------------------------------------- */
+/* On one axis oneDNN prepares its loop place by place: 1.5 s for half a million places. So the loop is prepared for a
+ * piece, and what a piece reads overlaps with what the next one does:
+ *
+ *      x   0 0|x x x x x x x x x x x|0 0        low 2, high 2, a kernel of 5 taps
+ *          └──────piece 0─────┘                 reads 8 elements, 2 of which are padding; gives 4 places of y
+ *                 └─────piece 1──────┘          ...
+ *
+ * A piece that reaches beyond the row reads a copy with zeros there, and one that gives too many places writes a copy,
+ * too. One loop computes all places, so the bits of a place follow from what the place reads alone. */
+static bool is_cut(neap_convolution_kind kind, const neap_convolution *a) {
+    return kind == NEAP_CONVOLUTION_FORWARD && a->ndim == 1 && a->groups == 1 && a->out[0] >= LONG_ROW;
+}
+
+static void cut_rows(parts *p) {
+    p->piece = p->args;
+    p->piece.batch = 1;
+    p->piece.low[0] = p->piece.high[0] = 0;
+    p->piece.out[0] = PIECE;
+    p->piece.in[0] = (PIECE - 1) * p->args.stride[0] + (p->args.kernel[0] - 1) * p->args.dilation[0] + 1;
+    p->pieces = (p->args.out[0] + PIECE - 1) / PIECE;
+    int64_t all = p->pieces * p->args.batch;
+    p->images = (all + MOST_PARTS - 1) / MOST_PARTS;
+    p->count = (all + p->images - 1) / p->images;
+}
+
+/* A piece at the edge of a row, from element `from` on: through `copy`, room for a piece of x and one of y. */
+static bool compute_edge(parts *p, engine_conv_stand *stand, const float *row, int64_t from, float *y, int64_t places,
+                         float *copy) {
+    const neap_convolution *a = &p->args, *piece = &p->piece;
+    int64_t size = piece->in[0], first = from < 0 ? -from : 0, end = a->in[0] - from < size ? a->in[0] - from : size;
+    float *result = copy + size * a->channels;
+    memset(copy, 0, (size_t)(size * a->channels) * sizeof *copy);
+    if (first < end)
+        memcpy(copy + first * a->channels, row + (from + first) * a->channels,
+               (size_t)((end - first) * a->channels) * sizeof *copy);
+    if (!engine_conv_dnnl_step(stand, copy, result))
+        return false;
+    memcpy(y, result, (size_t)(places * a->features) * sizeof *y);
+    return true;
+}
+
+static bool compute_piece(parts *p, engine_conv_stand *stand, int64_t index, float *copy) {
+    const neap_convolution *a = &p->args;
+    int64_t image = index / p->pieces, place = index % p->pieces * PIECE, from = place * a->stride[0] - a->low[0];
+    int64_t places = a->out[0] - place < PIECE ? a->out[0] - place : PIECE;
+    const float *row = (const float *)a->x + image * p->size.x;
+    float *y = (float *)a->y + image * p->size.y + place * a->features;
+    if (from < 0 || from + p->piece.in[0] > a->in[0] || places < PIECE)
+        return compute_edge(p, stand, row, from, y, places, copy);
+    return engine_conv_dnnl_step(stand, (float *)a->x + image * p->size.x + from * a->channels, y);
+}
+
+static void compute_pieces(parts *p, int64_t index, const neap_run *run) {
+    const neap_convolution *piece = &p->piece;
+    size_t bytes = (size_t)(piece->in[0] * piece->channels + PIECE * piece->features) * sizeof(float);
+    int64_t all = p->pieces * p->args.batch, end = (index + 1) * p->images;
+    void *copy = NULL;
+    engine_conv_stand *stand = engine_conv_dnnl_begin(run, p->call, p->kernels ? p->kernels : p->args.w);
+    bool done = stand && neap_run_alloc(run, bytes, &copy) == 0;
+    for (int64_t k = index * p->images; k < end && k < all && done && !neap_run_cancelled(run); k++)
+        done = compute_piece(p, stand, k, copy);
+    engine_conv_dnnl_end(stand);
+    if (copy)
+        neap_run_free(run, copy, bytes);
+    if (!done)
+        atomic_store(&p->refused, true);
+}
+
+/* ---- Parts at once ----------------------------------------------------------------------------------------------- */
 static void compute_part(void *arg, int64_t index, const neap_run *run) {
     parts *p = arg;
+    if (p->pieces) {
+        compute_pieces(p, index, run);
+        return;
+    }
     const neap_convolution *a = &p->args;
     size_t item = item_of(a);
     int64_t first = index * p->images;
@@ -312,10 +389,16 @@ static neap_convolution taken_of(const neap_convolution *args) {
     return taken.ndim == 1 && (taken.groups > 1 || is_signal) ? widened(&taken) : taken;
 }
 
-/* Splits a call by images, and opens it. False: oneDNN cannot do it; what was opened is to be closed. */
+/* Splits a call by images, or pieces of these, and opens it. False: oneDNN cannot do it; what was opened is to be
+ * closed. */
 static bool open_parts(parts *p, neap_convolution_kind kind, const neap_convolution *args) {
     *p = (parts){.args = taken_of(args), .kind = kind};
     p->size = sizes_of(&p->args);
+    if (is_cut(kind, &p->args)) {
+        cut_rows(p);
+        p->call = engine_conv_dnnl_open(kind, &p->piece, NULL);
+        return p->call;
+    }
     choose_images(p);
     return open_calls(p);
 }

@@ -34,6 +34,20 @@ bool engine_conv_dnnl_run(const neap_run *run, const engine_conv_call *call, voi
     return false;
 }
 
+engine_conv_stand *engine_conv_dnnl_begin(const neap_run *run, const engine_conv_call *call, void *w) {
+    (void)run, (void)call, (void)w;
+    return NULL;
+}
+
+bool engine_conv_dnnl_step(engine_conv_stand *stand, void *x, void *y) {
+    (void)stand, (void)x, (void)y;
+    return false;
+}
+
+void engine_conv_dnnl_end(engine_conv_stand *stand) {
+    (void)stand;
+}
+
 void engine_conv_dnnl_close(engine_conv_call *call) {
     (void)call;
 }
@@ -60,6 +74,7 @@ const char *engine_conv_library(void) {
     X(stream_destroy)                                                                                                  \
     X(memory_create)                                                                                                   \
     X(memory_destroy)                                                                                                  \
+    X(memory_set_data_handle)                                                                                          \
     X(memory_desc_init_by_strides)                                                                                     \
     X(memory_desc_equal)                                                                                               \
     X(memory_desc_get_size)                                                                                            \
@@ -262,29 +277,63 @@ bool engine_conv_dnnl_copy(const engine_conv_call *c, void *plain, void *copy) {
     return done;
 }
 
-bool engine_conv_dnnl_run(const neap_run *run, const engine_conv_call *c, void *x, void *w, void *y) {
-    static const int arguments[][3] = {
-        [NEAP_CONVOLUTION_FORWARD] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
-        [NEAP_CONVOLUTION_INPUT] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST},
-        [NEAP_CONVOLUTION_KERNEL] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST},
+struct engine_conv_stand {
+    const neap_run *run;
+    const engine_conv_call *call;
+    dnnl_stream_t stream;
+    dnnl_exec_arg_t args[4]; /* x, w and y of the kind, and what the library needs besides */
+    void *scratch;
+    size_t bytes;
+};
+
+engine_conv_stand *engine_conv_dnnl_begin(const neap_run *run, const engine_conv_call *c, void *w) {
+    static const int arguments[][4] = {
+        [NEAP_CONVOLUTION_FORWARD] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_SCRATCHPAD},
+        [NEAP_CONVOLUTION_INPUT] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST, DNNL_ARG_SCRATCHPAD},
+        [NEAP_CONVOLUTION_KERNEL] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST, DNNL_ARG_SCRATCHPAD},
     };
-    size_t bytes = lib.memory_desc_get_size(&c->scratch);
-    void *scratch = NULL;
-    if (bytes && neap_run_alloc(run, bytes, &scratch) != 0)
-        return false;
-    dnnl_memory_t memory[4] = {NULL};
-    bool done = lib.memory_create(&memory[0], &c->x, lib.engine, x) == dnnl_success &&
-                lib.memory_create(&memory[1], &c->wanted, lib.engine, w) == dnnl_success &&
-                lib.memory_create(&memory[2], &c->y, lib.engine, y) == dnnl_success &&
-                lib.memory_create(&memory[3], &c->scratch, lib.engine, scratch) == dnnl_success;
-    dnnl_exec_arg_t args[4] = {[3] = {DNNL_ARG_SCRATCHPAD, memory[3]}};
-    for (int k = 0; k < 3; k++)
-        args[k] = (dnnl_exec_arg_t){arguments[c->kind][k], memory[k]};
-    done = done && execute(c->primitive, 4, args);
+    engine_conv_stand *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    use_one_thread();
+    *s = (engine_conv_stand){.run = run, .call = c, .bytes = lib.memory_desc_get_size(&c->scratch)};
+    bool done = (!s->bytes || neap_run_alloc(run, s->bytes, &s->scratch) == 0) &&
+                lib.stream_create(&s->stream, lib.engine, dnnl_stream_default_flags) == dnnl_success;
+    const dnnl_memory_desc_t *descs[] = {&c->x, &c->wanted, &c->y, &c->scratch};
+    void *const data[] = {NULL, w, NULL, s->scratch};
+    for (int k = 0; k < 4 && done; k++) {
+        s->args[k].arg = arguments[c->kind][k];
+        done = lib.memory_create(&s->args[k].memory, descs[k], lib.engine, data[k]) == dnnl_success;
+    }
+    if (done)
+        return s;
+    engine_conv_dnnl_end(s);
+    return NULL;
+}
+
+bool engine_conv_dnnl_step(engine_conv_stand *s, void *x, void *y) {
+    return lib.memory_set_data_handle(s->args[0].memory, x) == dnnl_success &&
+           lib.memory_set_data_handle(s->args[2].memory, y) == dnnl_success &&
+           lib.primitive_execute(s->call->primitive, s->stream, 4, s->args) == dnnl_success &&
+           lib.stream_wait(s->stream) == dnnl_success;
+}
+
+void engine_conv_dnnl_end(engine_conv_stand *s) {
+    if (!s)
+        return;
     for (int k = 0; k < 4; k++)
-        lib.memory_destroy(memory[k]);
-    if (scratch)
-        neap_run_free(run, scratch, bytes);
+        lib.memory_destroy(s->args[k].memory);
+    if (s->stream)
+        lib.stream_destroy(s->stream);
+    if (s->scratch)
+        neap_run_free(s->run, s->scratch, s->bytes);
+    free(s);
+}
+
+bool engine_conv_dnnl_run(const neap_run *run, const engine_conv_call *c, void *x, void *w, void *y) {
+    engine_conv_stand *s = engine_conv_dnnl_begin(run, c, w);
+    bool done = s && engine_conv_dnnl_step(s, x, y);
+    engine_conv_dnnl_end(s);
     return done;
 }
 
