@@ -81,20 +81,19 @@ end
 -- `count` peaks, and write others.
 
 --- Writes the middles of peaks, equal neighbours being a single one; their first and last places too, if there are
--- `lefts` and `rights`. Returns how many there are.
-local function walk_maxima(x, n, middles, lefts, rights)
-    local count, i = 0, 1
-    while i < n - 1 do
-        if x[i - 1] < x[i] then
-            local ahead = i + 1
-            while ahead < n - 1 and x[ahead] == x[i] do ahead = ahead + 1 end
-            if x[ahead] < x[i] then
-                middles[count] = floor((i + ahead - 1) / 2)
-                if lefts then lefts[count], rights[count] = i, ahead - 1 end
-                count, i = count + 1, ahead
-            end
+-- `lefts` and `rights`. starts: the elements before those that begin a rise which does not go on. Returns how many
+-- peaks there are.
+local function walk_maxima(x, n, starts, most, middles, lefts, rights)
+    local count = 0
+    for k = 0, most - 1 do
+        local i = starts[k] + 1
+        local ahead = i + 1
+        while ahead < n - 1 and x[ahead] == x[i] do ahead = ahead + 1 end
+        if x[ahead] < x[i] then
+            middles[count] = floor((i + ahead - 1) / 2)
+            if lefts then lefts[count], rights[count] = i, ahead - 1 end
+            count = count + 1
         end
-        i = i + 1
     end
     return count
 end
@@ -214,6 +213,25 @@ local function bounds_of(what, value)
     bad_argument("signal.find_peaks", nil, what, "a number, or a table {least, greatest}", value)
 end
 
+--- The columns of the peaks of a signal, with first and last places if `edges`, and how many there are. Peaks outside
+-- bounds of height may be left out: equal elements of a peak have one height. (As numbers of x's dtype these bounds
+-- leave out no others.)
+local function maxima_of(signal, bounds, edges)
+    local x, n, of, count = signal.x, signal.n, { peaks = indices(0) }, 0
+    if edges then of.left_edges, of.right_edges = indices(0), indices(0) end
+    if n < 3 then return of, count end
+    local middle = x[{ { 1, -1 } }]
+    local rises = np.logical_and(np.less(x[{ { 0, -2 } }], middle), np.greater_equal(middle, x[{ { 2, nil } }]))
+    if bounds[1] then rises = np.logical_and(rises, np.greater_equal(middle, bounds[1])) end
+    if bounds[2] then rises = np.logical_and(rises, np.less_equal(middle, bounds[2])) end
+    local starts = np.flatnonzero(rises)
+    core.read(starts, function(places)
+        for name in pairs(of) do of[name] = indices(starts.size) end
+        count = walk_maxima(signal.values, n, places, starts.size, of.peaks, of.left_edges, of.right_edges)
+    end)
+    return of, count
+end
+
 local function move(column, kept, count)
     for k = 0, count - 1 do column[k] = column[kept[k]] end
 end
@@ -299,10 +317,7 @@ function peaks.find_peaks(x, given)
                                                          rel_height = true, plateau_size = true })
     local settings = { half = half_window("find_peaks", o.wlen), part = relative("find_peaks", o.rel_height) }
     local signal = signal_of("find_peaks", x)
-    local most = max(math.ceil(signal.n / 2), 1)
-    local of = { peaks = indices(most) }
-    if o.plateau_size ~= nil then of.left_edges, of.right_edges = indices(most), indices(most) end
-    local count = walk_maxima(signal.values, signal.n, of.peaks, of.left_edges, of.right_edges)
+    local of, count = maxima_of(signal, o.height ~= nil and bounds_of("height", o.height) or {}, o.plateau_size ~= nil)
     for _, row in ipairs(CONDITIONS) do
         local name, apply = row[1], row[2]
         if o[name] ~= nil then count = apply(of, count, signal, bounds_of(name, o[name]), settings) end
