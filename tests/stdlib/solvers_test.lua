@@ -51,6 +51,32 @@ for name, call in pairs(CALLS) do
     end)
 end
 
+check.test("the first call runs the Lua of f no more often than later ones", function()
+    local times
+    local function counted(f)
+        return function(...)
+            times = times + 1
+            return f(...)
+        end
+    end
+    local calls = {
+        function() return np.integrate.quad(counted(np.sin), f64(0)[0], 1) end,
+        function() return np.optimize.minimize(counted(function(x) return (x * x):sum() end), f64(1)) end,
+        function() return np.optimize.root(counted(np.sin), f64(1)) end,
+        function() return np.optimize.curve_fit(counted(function(t, a) return a * t end), TIMES, TIMES, { 0 }) end,
+    }
+    for _, call in ipairs(calls) do
+        local each = {}
+        for k = 1, 3 do
+            times = 0
+            call()
+            each[k] = times
+        end
+        check.ok(each[1] > 0)
+        check.equal(each, { each[1], each[1], each[1] })
+    end
+end)
+
 check.test("numbers, fields and functions that f reads are those of the call", function()
     local scale, model = 1, { power = 1, inner = { f = np.sin } }
     local function f(x) return model.inner.f(x) ^ model.power * scale end

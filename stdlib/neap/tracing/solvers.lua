@@ -13,6 +13,7 @@
 --
 -- A program takes longer to make than the solver does to run just so. So the first call of a key runs the solver, the
 -- second one makes the program: a function that is another one in each call, as its numbers are others, has none made.
+-- The solver gets f as it was recorded in either case: no call runs f's Lua more often than another.
 --
 -- Where a trace, a gradient or a mode is open, where jit is off, and where the key cannot tell all (f prints, or calls
 -- back), the solver just runs. So it does while np.debug.nans is on: an error names the line of an op then, and
@@ -171,7 +172,7 @@ function solvers.new(run)
         local key = key_of(name, entry, lifted, arrays, settings, site)
         if not key then return run(f, arrays, settings) end
         local known = own.programs[key]
-        if not known and is_new(own, key) then return run(f, arrays, settings) end
+        if not known and is_new(own, key) then return run(function_of(name, entry, lifted), arrays, settings) end
         if not known then
             local more
             known, more = record(name, run, entry, lifted, arrays, settings)
