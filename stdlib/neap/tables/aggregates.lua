@@ -21,6 +21,7 @@ end
 
 --- How many rows each of n groups has.
 function aggregates.counts(codes, n)
+    if #codes < 2 ^ 31 then return np.bincount(codes, { length = n }):astype "i64" end
     return np.zeros({ n }, { dtype = "i64" }):at { codes }:add(np.ones({ #codes }, { dtype = "i64" }))
 end
 

@@ -23,7 +23,7 @@ function methods.value_counts(t, by, given)
     local name = "table.value_counts"
     local o = core.options(name, given, { normalize = true, ascending = true, sort = true })
     by = tables.names(t, name, by)
-    local groups = group.of(t, name, by)
+    local groups = group.tally(t, name, by) or group.of(t, name, by)
     local counts, label = groups.counts, o.normalize and "proportion" or "count"
     local found = o.normalize and counts:astype "f64" / math.max(groups.table._rows, 1) or counts
     local result = group.result(groups, by, { { label, found } })

@@ -11,13 +11,20 @@ local np, methods = core.np, tables.methods
 local raise = core.raise
 local group = {}
 
---- The same as numbered gives, of integers that lie near together, without an order; else nil.
-local function counted(values)
-    if core.dtype_of(values).inexact or #values == 0 then return nil end
+--- How far integers that lie near together are above the least of them, as an i32 array; the greatest of these numbers;
+-- and the least integer. nil: they are no such integers.
+local function above_least(values)
+    if core.dtype_of(values).inexact or #values == 0 or #values >= 2 ^ 31 then return nil end
     local least = np.min(values)
     local range = (np.max(values):astype "f64" - least:astype "f64"):item()
     if range >= #values or range >= 2 ^ 30 then return nil end
-    local places = (values - least):astype "i32"
+    return (values - least):astype "i32", range, least
+end
+
+--- The same as numbered gives, of integers that lie near together, without an order; else nil.
+local function counted(values)
+    local places, range = above_least(values)
+    if not places then return nil end
     local rank = np.cumsum(np.greater(np.bincount(places, { length = range + 1 }), 0):astype "i32")
     return np.take(rank, places) - 1, rank[-1]:item()
 end
@@ -79,6 +86,19 @@ function group.of(t, name, by)
         keys[key] = columns.map(list[k], function(x) return n > 0 and np.take(x, first) or x end)
     end
     return { table = t, name = name, codes = codes, n = n, counts = counts, keys = keys, rows = rows }
+end
+
+--- The groups of `of` by one column of integers that lie near together, without what only rows need: codes and rows.
+-- nil: there is no such column.
+function group.tally(t, name, by)
+    local values = t._columns[by[1]]
+    if #by > 1 or not core.is_array(values) or core.dtype_of(values).kind == "b" then return nil end
+    local places, range, least = above_least(values)
+    if not places then return nil end
+    local counts = np.bincount(places, { length = range + 1 })
+    local used = np.flatnonzero(counts)
+    return { table = t, name = name, n = #used, counts = np.take(counts, used):astype "i64",
+             keys = { [by[1]] = used:astype(values.dtype) + least } }
 end
 
 --- For columns that follow the rows of each group: { order = the rows' places (i64) group by group, each in the order
