@@ -65,6 +65,8 @@ function filters.correlate(x, weights, given) return weighted("correlate", x, we
 
 function filters.convolve(x, weights, given) return weighted("convolve", x, weights, given, true) end
 
+local MOST_SUMMED = 32 -- elements of a window that is summed; larger ones take no longer as convolutions
+
 --- np.image.uniform_filter(x, size, {mode="reflect", cval=0}): the mean of the window around each place. Integers give
 -- floats. size is an integer, or a table of one for each axis; 3 by default.
 --- > np.image.uniform_filter(np.array{0, 0, 3, 0, 0}, 3)
@@ -75,7 +77,12 @@ function filters.uniform_filter(x, size, given)
     local half
     x, half = floats(name, x)
     for k, n in ipairs(windows.sizes(name, 2, size, core.ndim(x))) do
-        if n > 1 then x = windows.along(x, k - 1, np.full({ n }, 1 / n, { dtype = "f64" }), ends) end
+        if n > 1 and n <= MOST_SUMMED then
+            x = windows.extended(x, windows.only(core.ndim(x), k - 1, n), ends)
+            x = np.mean(np.sliding_window_view(x, n, { axis = k - 1 }), { axis = -1 })
+        elseif n > 1 then
+            x = windows.along(x, k - 1, np.full({ n }, 1 / n, { dtype = "f64" }), ends)
+        end
     end
     return operands.narrow(x, half)
 end
