@@ -134,6 +134,10 @@ return function(add_case, make)
     scipy("quad of exp(-x^2), infinite ends", inputs(np.zeros, 1, { dtype = "f64" }), function(x)
         return (np.integrate.quad(function(t) return np.exp(-t ^ 2) end, -math.huge, math.huge)) + x
     end, "import math :: scipy.integrate.quad(lambda t: math.exp(-t * t), -math.inf, math.inf)[0] + x")
+    scipy("root_scalar of a cubic, brentq", inputs(np.zeros, 1, { dtype = "f64" }), function(x)
+        local function f(t) return t ^ 3 - 2 * t - 5 end
+        return np.optimize.root_scalar(f, { bracket = { x[0] + 2, x[0] + 3 } }).root
+    end, "scipy.optimize.root_scalar(lambda t: t ** 3 - 2 * t - 5, bracket=[x[0] + 2, x[0] + 3]).root")
     scipy("solve_ivp of two species, RK45", function() return { np.array({ 10, 5 }, { dtype = "f64" }):wait() } end,
           function(y0)
         local function f(_, y)
