@@ -85,6 +85,19 @@ of("table.value_counts", {
         local t = np.table { { "s", { "b", false, "a", "b" } }, { "n", { 1, 1, 2, 1 } } }
         check.equal(t:value_counts("s"):totable(), { s = { "b", "a" }, count = { 2, 1 } })
         check.equal(t:value_counts({ "s", "n" }):totable(), { s = { "b", "a" }, n = { 1, 2 }, count = { 2, 1 } })
+    end, ["differences that their dtype, or a float, has not"] = function()
+        local function counts(x, by)
+            local c = np.table({ { "k", x }, { "j", np.zeros_like(x) } }):value_counts(by, { sort = false })
+            return { c.k:totable(), c.count:totable() }
+        end
+        for _, by in ipairs { { "k" }, { "k", "j" } } do
+            local narrow = np.tile(np.array({ -100, 100, 27 }, { dtype = "i8" }), 100)
+            check.equal(counts(narrow, by), { { -100, 27, 100 }, { 100, 100, 100 } })
+            local far = np.array({ 2 ^ 53 + 2, 2 ^ 53, 2 ^ 53 + 2 }, { dtype = "i64" }) - 1
+            check.equal(counts(far, by), { { far[1]:item(), far[0]:item() }, { 1, 2 } })
+            local ends = np.array({ -2147483648, 2147483647 }, { dtype = "i32" })
+            check.equal(counts(ends, by), { ends:totable(), { 1, 1 } })
+        end
     end },
 })
 

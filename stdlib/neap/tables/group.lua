@@ -14,11 +14,14 @@ local group = {}
 --- How far integers that lie near together are above the least of them, as an i32 array; the greatest of these numbers;
 -- and the least integer. nil: they are no such integers.
 local function above_least(values)
-    if core.dtype_of(values).inexact or #values == 0 or #values >= 2 ^ 31 then return nil end
-    local least = np.min(values)
-    local range = (np.max(values):astype "f64" - least:astype "f64"):item()
-    if range >= #values or range >= 2 ^ 30 then return nil end
-    return (values - least):astype "i32", range, least
+    local dtype = core.dtype_of(values)
+    if dtype.inexact or #values == 0 or #values >= 2 ^ 31 then return nil end
+    local least, most = np.min(values), np.max(values)
+    if dtype.bits < 64 then least, most = least:astype "i64", most:astype "i64" end
+    local range = (most - least):item() -- below 0: more than 2^63
+    if range < 0 or range >= #values or range >= 2 ^ 30 then return nil end
+    local whole = dtype.bits < 32 and values:astype "i32" or values -- which have the difference
+    return (whole - least:astype(whole.dtype)):astype "i32", tonumber(range), least:astype(values.dtype)
 end
 
 --- The same as numbered gives, of integers that lie near together, without an order; else nil.
