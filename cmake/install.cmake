@@ -127,8 +127,8 @@ set(CPACK_DEBIAN_NEAP_PACKAGE_RECOMMENDS
     "gnuplot-nox | gnuplot-qt | gnuplot-x11")
 list(JOIN CPACK_DEBIAN_NEAP_PACKAGE_RECOMMENDS ", " CPACK_DEBIAN_NEAP_PACKAGE_RECOMMENDS)
 set(CPACK_DEBIAN_NEAP_PACKAGE_SUGGESTS
-    "libdnnl2, libfftw3-single3, libfftw3-double3, coinor-libcbc3, libklu1 | libklu2, neap-mpi, ffmpeg"
-    "libzstd1, liblz4-1, libsnappy1v5, luajit, pkg-config, dataset-fashion-mnist")
+    "libdnnl2, libfftw3-single3, libfftw3-double3, coinor-libcbc3, libnlopt0, libklu1 | libklu2, neap-mpi"
+    "ffmpeg, libzstd1, liblz4-1, libsnappy1v5, luajit, pkg-config, dataset-fashion-mnist")
 list(JOIN CPACK_DEBIAN_NEAP_PACKAGE_SUGGESTS ", " CPACK_DEBIAN_NEAP_PACKAGE_SUGGESTS)
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME neap-mpi)
 set(CPACK_COMPONENT_MPI_DESCRIPTION "Lua with lazy arrays: many processes, by MPI

@@ -68,10 +68,18 @@ local function gnuplot_text()
     return (version or "gnuplot") .. "; " .. path
 end
 
---- np.plot.animate makes films with it.
+--- np.optimize.linprog and np.optimize.milp need it.
 local function cbc_text()
     local has_both = has_library "libClp.so.1" and has_library "libCbcSolver.so.3"
     return has_both and "libCbcSolver.so.3 with libClp.so.1" or "none: install coinor-libcbc3"
+end
+
+--- np.optimize.minimize needs it for constraints.
+local function nlopt_text()
+    for _, file in ipairs { "libnlopt.so.0", "libnlopt.so.1" } do
+        if has_library(file) then return file end
+    end
+    return "none: install libnlopt0"
 end
 
 --- Compressed columns (np.io.read_feather, np.io.read_parquet) need these.
@@ -129,6 +137,7 @@ function doctor.report(facts)
         { "PNG images", facts.png },
         { "JPEG images", facts.jpeg },
         { "linear programs", cbc_text() },
+        { "constraints", nlopt_text() },
         { "gnuplot", gnuplot_text() },
         { "ffmpeg", ffmpeg_text() },
         { "ZeroMQ", has_library("libzmq.so.5") and "libzmq.so.5, for neap kernel" or "none: install libzmq5" },

@@ -212,6 +212,9 @@ local MINIMA = {
     logistic = { 0.662527327, 1.143579055, -2.900638145 },
 }
 
+--- The minimum of a sum under constraints.
+local function constrained(given) return np.optimize.minimize(np.sum, np.ones(2), { constraints = given }) end
+
 local function quartic(x, c) return ((x - c) ^ 2):sum() + (x[0] * x[1]) ^ 2 end
 
 of("np.optimize.minimize", {
@@ -221,7 +224,8 @@ of("np.optimize.minimize", {
     options = { { method = "bfgs", tol = 1e-9 }, { method = "l-bfgs", tol = 1e-14 },
                 { method = "newton-cg", tol = 1e-9 }, { method = "nelder-mead", tol = 1e-9, maxiter = 500 },
                 { bounds = { 0.25, 0.75 }, tol = 1e-14 } },
-    unseen = { args = "each call gives them", callback = "a function; a test of its own calls it" },
+    unseen = { args = "each call gives them", callback = "a function; a test of its own calls it",
+               constraints = "tests/stdlib/slsqp_test.lua has them, which wait for values" },
     call = function(f, o, c)
         return f(quartic, np.array({ 0.5, 0.5 }, { dtype = c.dtype }), with(o, { args = { c } })).x
     end,
@@ -256,6 +260,20 @@ of("np.optimize.minimize", {
             np.optimize.minimize(np.sum, np.ones(2), { method = "cg" })
         end },
         { "option 'tol'", function() np.optimize.minimize(np.sum, np.ones(2), { tol = "small" }) end },
+        { "takes no constraints", function()
+            np.optimize.minimize(np.sum, np.ones(2), { method = "bfgs", constraints = {} })
+        end },
+        { "option 'constraints' must be", function() constrained(3) end },
+        { "item 2 must be", function() constrained { { type = "eq", fun = np.sum }, 3 } end },
+        { "no field the string \"up\"", function() constrained { fun = np.sum, up = 1 } end },
+        { "needs either fun or A", function() constrained { type = "eq" } end },
+        { 'type must be "eq" or "ineq"', function() constrained { type = "le", fun = np.sum } end },
+        { 'needs type="eq" or type="ineq", or limits', function() constrained { fun = np.sum } end },
+        { "type is for fun alone", function() constrained { type = "eq", fun = np.sum, lb = 1 } end },
+        { "a column for each of 2 numbers", function() constrained { A = { { 1, 2, 3 } }, lb = 1 } end },
+        { "lb must be a number or 2 of them", function() constrained { fun = np.sin, lb = { 1, 2, 3 } } end },
+        { "ub holds NaN", function() constrained { fun = np.sum, ub = np.nan } end },
+        { "a lower limit is above", function() constrained { fun = np.sum, lb = 2, ub = 1 } end },
     },
     also = {
         ["np.optimize.minimize: well-known functions"] = function()

@@ -3,12 +3,15 @@
 -- All methods with gradients share a loop: a direction (directions.lua), a step (line_search.lua), a test whether
 -- the step was the last. The minimum is a root of the gradient, or, with bounds l and u, of x - clip(x - gradient, l,
 -- u), where elements are 0 if the gradient is 0 or points out of the bounds. So np.custom_root differentiates minima.
+-- The method "slsqp", for constraints, is a library's (slsqp.lua).
 local core = require "neap.core"
+local constraints = require "neap.optimize.constraints"
 local directions = require "neap.optimize.directions"
 local line_search = require "neap.optimize.line_search"
 local nelder_mead = require "neap.optimize.nelder_mead"
 local problem = require "neap.optimize.problem"
 local roots = require "neap.transforms.custom_root"
+local slsqp = require "neap.optimize.slsqp"
 local solvers = require "neap.tracing.solvers"
 local staging = require "neap.tracing.staging"
 
@@ -20,8 +23,9 @@ local MESSAGES = {
     [1] = "the largest number of iterations is reached",
     [2] = "no step along the direction lowers f: the precision of the dtype is reached, or the gradient is wrong",
     [3] = "f is not finite",
+    [4] = "no x was found that satisfies the constraints",
 }
-local STATUS = { converged = 0, exhausted = 1, stuck = 2, undefined = 3, running = 4 }
+local STATUS = { converged = 0, exhausted = 1, stuck = 2, undefined = 3, infeasible = 4, running = 5 }
 
 local function code(value) return core.number(value, core.dtype_codes.i32) end
 
@@ -103,7 +107,8 @@ end
 
 -- ---- Options --------------------------------------------------------------------------------------------------------
 
-local OPTIONS = { method = true, bounds = true, tol = true, maxiter = true, args = true, callback = true }
+local OPTIONS = { method = true, bounds = true, constraints = true, tol = true, maxiter = true, args = true,
+                  callback = true }
 
 -- Of each method strategy(eps, gradient), tolerances, and the most iterations for each number of x.
 local METHODS = {
@@ -111,13 +116,14 @@ local METHODS = {
     ["l-bfgs"] = { strategy = directions.lbfgs, scaled = true, tol = 1e-5, ftol = 2.2e-9, bounded = true },
     ["newton-cg"] = { strategy = directions.newton_cg, maxiter = 200, tol = 1e-5 },
     ["nelder-mead"] = { maxiter = 200, tol = 1e-4 },
+    slsqp = { most = 100, tol = 1e-6, coarse = 1e-3, bounded = true },
 }
 
 --- The option bounds as two vectors; nil: there is none.
 local function bounds_of(name, o, x, method)
     if o.bounds == nil then return nil end
     if not METHODS[method].bounded then
-        raise(name, 'method "%s" takes no bounds; "l-bfgs" does', method)
+        raise(name, 'method "%s" takes no bounds; "l-bfgs" and "slsqp" do', method)
     end
     local list = problem.bounds(name, o, x)
     if not problem.tracing() and not list[1]:le(list[2]):all():item() then
@@ -138,8 +144,8 @@ end
 --- The checked options of a call, with defaults by x0 and method.
 local function checked_options(name, o, x, method, bounds)
     local facts = METHODS[method]
-    local tol = problem.tolerance(name, o, "tol", facts.tol)
-    local most = (core.is_size(x.n) or not facts.maxiter) and 15000 or facts.maxiter * x.n
+    local tol = problem.tolerance(name, o, "tol", x.dtype == "f32" and facts.coarse or facts.tol)
+    local most = facts.most or (core.is_size(x.n) or not facts.maxiter) and 15000 or facts.maxiter * x.n
     return { method = method, bounded = bounds ~= nil, gtol = tol, tol = tol,
              ftol = facts.ftol and (o.tol and tol or facts.ftol), scaled = facts.scaled,
              maxiter = problem.maxiter(name, o, most) }
@@ -181,23 +187,61 @@ jit.off(solve)
 
 local solver = solvers.new(solve)
 
+--- The result of method "slsqp", with x and jac as vectors.
+local function solve_constrained(name, value, x, bounds, checked, o)
+    if problem.tracing() then
+        raise(name, 'method "slsqp" waits for values, which are unknown in a trace (np.jit, np.vmap, np.shard_map)')
+    end
+    local callback = o.callback
+    if callback ~= nil then callback = staging.check_function(name, callback, nil, "callback") end
+    local list = constraints.list(name, o.constraints, x)
+    local result, first = slsqp.minimize(name, value, x, list, bounds,
+                                         { tol = checked.tol, maxiter = checked.maxiter, STATUS = STATUS }, callback)
+    if not result then raise(name, "f is %s at x0", first ~= first and "NaN" or "infinite") end
+    return result
+end
+jit.off(solve_constrained)
+
+--- The method of a call: the option, else one that takes what is given.
+local function method_of(name, o)
+    local default = o.constraints ~= nil and "slsqp" or o.bounds ~= nil and "l-bfgs" or "bfgs"
+    local method = problem.choice(name, o, "method", METHODS, default)
+    if o.constraints ~= nil and method ~= "slsqp" then
+        raise(name, 'method "%s" takes no constraints; "slsqp" does', method)
+    end
+    return method
+end
+
 return function(optimize)
-    --- np.optimize.minimize(f, x0, {method=…, bounds={lower, upper}, tol=…, maxiter=…, args={}, callback=…}) -> result:
+    --- np.optimize.minimize(f, x0, {method=…, bounds={lower, upper}, constraints={…}, tol=…, maxiter=…, args={},
+    -- callback=…}) -> result:
     -- a local minimum of f(x, …), a number, near x0, an array, a number or a tree of arrays. f gets x in the form
     -- of x0. The result has x in the same form; fun and jac, f and its gradient there; success, status and message;
     -- nit, how many iterations, and nfev, how many evaluations of f, with the gradient where needed. The status
-    -- is 0 converged, 1 maxiter reached, 2 no step lowers f any more, 3 f or the gradient is not finite. All is
+    -- is 0 converged, 1 maxiter reached, 2 no step lowers f any more, 3 f or the gradient is not finite, 4 no x was
+    -- found that satisfies the constraints. All is
     -- computed in the dtype of f and x0, f32 for halves. Raises if f is not finite at x0. In a trace or np.shard_map
     -- success, status, nit and nfev are arrays, nothing is raised and there is no message. x is differentiable in all
     -- arrays that f reads, and in active bounds (np.custom_root). Methods are scipy.optimize.minimize's in small
     -- letters; gradients are np.grad's, the line search asks for the strong Wolfe conditions, and with bounds for
-    -- sufficient decrease on a path bent at the bounds.
-    --- method: "bfgs", "l-bfgs", "newton-cg" or "nelder-mead"; by default "bfgs", with bounds "l-bfgs"
-    --- bounds: the least and the greatest x: numbers, arrays or trees like x0; for "l-bfgs" alone. Where x0 is out of
-    -- bounds the search begins at them, as SciPy's L-BFGS-B does
+    -- sufficient decrease on a path bent at the bounds. "slsqp" is NLopt's (package libnlopt0): Kraft's sequential
+    -- quadratic programs. It waits for values, and raises in a trace. Its result has multipliers, an array for each
+    -- constraint in the order given: the gradient of f is the sum of multipliers times the gradients of constraints,
+    -- and of what bounds hold; and maxcv, how much the constraints are missed at most. Its x and multipliers have
+    -- derivatives by what f, constraints and limits read, where what holds with equality goes on to do so.
+    --- method: "bfgs", "l-bfgs", "newton-cg", "nelder-mead" or "slsqp"; by default "bfgs", with bounds "l-bfgs", with
+    -- constraints "slsqp"
+    --- bounds: the least and the greatest x: numbers, arrays or trees like x0; for "l-bfgs" and "slsqp". Where x0 is
+    -- out of bounds the search begins at them, as SciPy's L-BFGS-B does
+    --- constraints: for "slsqp": a table, or a table of tables, {type="eq", fun=g} for g(x) == 0, {type="ineq", fun=g}
+    -- for g(x) >= 0, {fun=g, lb=…, ub=…} for lb <= g(x) <= ub, or {A=…, lb=…, ub=…} for lb <= A x <= ub, where x is all
+    -- numbers of x0 in a row. g returns an array of any shape; args has further arguments of g, and jac a function that
+    -- returns the derivatives of g by x, in the place of np.jacobian's. x0 need not satisfy the constraints
     --- tol: how large the largest element of the gradient may be, by default 1e-5; for "l-bfgs" the fall of f relative
-    -- to f, too (2.2e-9); for "nelder-mead" the size of the simplex and the spread of its values (1e-4)
-    --- maxiter: the most iterations; by default 200 for each number of x, for "l-bfgs" 15000
+    -- to f, too (2.2e-9); for "nelder-mead" the size of the simplex and the spread of its values (1e-4); for "slsqp"
+    -- how much constraints may be missed, and how large, relative to the gradient, what multipliers leave of it may be
+    -- (1e-6, f32 1e-3)
+    --- maxiter: the most iterations; by default 200 for each number of x, for "l-bfgs" 15000, for "slsqp" 100
     --- args: the further arguments of f, as they are
     --- callback: a function to call with x after each iteration
     --- > r = np.optimize.minimize(function(x) return ((x - 1) ^ 2):sum() + x[0] ^ 4 end, np.zeros(2))
@@ -209,7 +253,7 @@ return function(optimize)
         local name = "optimize.minimize"
         local o = core.options(name, given, OPTIONS)
         local user_function = problem.with_args(name, f, o)
-        local method = problem.choice(name, o, "method", METHODS, o.bounds ~= nil and "l-bfgs" or "bfgs")
+        local method = method_of(name, o)
         local x = problem.vector(name, user_function, x0)
         if #x.result.shape ~= 0 then
             raise(name, "f must return a number or a 0-d array (reduce it, as with :sum()), got shape %s",
@@ -219,14 +263,16 @@ return function(optimize)
         local bounds = bounds_of(name, o, x, method)
         local checked = checked_options(name, o, x, method, bounds)
         local arrays = { x.start, unpack(bounds or {}) }
-        local each = each_of(name, o, x)
+        local each = method ~= "slsqp" and each_of(name, o, x) or nil
         local result, first
-        if each then
+        if method == "slsqp" then
+            result = solve_constrained(name, value, x, bounds, checked, o)
+        elseif each then
             result, first = solve(value, arrays, checked, each)
         else
             result, first = solver(name, value, { n = 1, x.start }, arrays, checked, f)
         end
-        check_first(name, first)
+        if first then check_first(name, first) end
         result.x, result.jac = x.tree_of(result.x, true), x.tree_of(result.jac, true)
         return problem.result(result, { "nit", "nfev", "status", "success" }, MESSAGES)
     end
