@@ -75,6 +75,16 @@ neap_node *graph_capture(neap_ctx *ctx, int at, neap_node *node) {
     return placeholder;
 }
 
+/* Was it computed of constants alone since a trace began that stages, this one or one inside it? */
+static bool is_staged_inside(const neap_ctx *ctx, int at, neap_node *node) {
+    for (int inner = at; inner < ctx->levels.n; inner++) {
+        const lazy_level *level = &ctx->levels.at[inner];
+        if (level->closed && level->stages && graph_is_staged(node, level->serial))
+            return true;
+    }
+    return false;
+}
+
 /* Is it an array from outside of the trace, and no part of any program that reads it? Where a program is derived of one
  * that is closed, arrays that no level knows come from the rules, and so from constants: the new program holds them. */
 static bool is_outside(const neap_ctx *ctx, int at, neap_node *node) {
@@ -82,9 +92,7 @@ static bool is_outside(const neap_ctx *ctx, int at, neap_node *node) {
         return false; /* of this trace, or of a level inside it */
     if (ctx->levels.at[at].derived)
         return node->levels;
-    const lazy_level *level = &ctx->levels.at[at];
-    bool part = graph_is_constant(node) || node->flags & LAZY_CONSTRUCTED ||
-                (level->stages && graph_is_staged(node, level->serial));
+    bool part = graph_is_constant(node) || node->flags & LAZY_CONSTRUCTED || is_staged_inside(ctx, at, node);
     return node->levels || node->buffer || !part;
 }
 

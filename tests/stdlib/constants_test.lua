@@ -336,4 +336,20 @@ check.test("a view of an array around the function is data of its program, as it
     os.remove(path)
 end)
 
+check.test("constants meet an array of the loop around the function", function()
+    local c = np.array { 0.5, 1, 2 }
+    local function loop(f)
+        return (np.scan(function(y, h) return f(h)(y), nil end, np.array { 1, 2 }, np.array { 3, 4 }))
+    end
+    local function added(h) return function(y) return y + (np.stack { c, c } * h):sum() end end
+    local want = { 50, 51 }
+    check.equal(loop(added):totable(), want)
+    check.equal(loop(function(h) return np.checkpoint(added(h)) end):totable(), want)
+    check.equal(loop(function(h)
+        return function(y) return np.cond(y[0]:gt(0), added(h), function(z) return z end, y) end
+    end):totable(), want)
+    local function batch(h) return np.checkpoint(added(h))(np.array { 1, 2 }) end
+    same(np.vmap(batch)(np.array { 3, 4 }), np.array { { 22, 23 }, { 29, 30 } })
+end)
+
 check.done()
