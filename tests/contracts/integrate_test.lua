@@ -522,4 +522,142 @@ of("np.integrate.odeint", {
     },
 })
 
+-- ---- Equations with noise -------------------------------------------------------------------------------------------
+
+local function noise(y, t, p) return y * p * 0.3 + np.cos(t) * 0.1 end
+local function noises(y, _, p)
+    return y:reshape(-1, 1) * (p * 0.3) * np.cos(np.arange(y:dim(0)):astype(y.dtype))
+end
+
+--- Paths of dy = a y dt + b y dW at time 1 with all increments of rows of dw: what a method finds in `steps` steps,
+-- less the exact path.
+local function errors_of(method, dw, steps, a, b)
+    local paths, fine = dw:dim(0), dw:dim(1)
+    local parts = dw:reshape(paths, steps, fine / steps):sum { axis = 2 }
+    local function path(increments)
+        return np.integrate.sdeint(function(y) return y * a end, function(y) return y * b end, np.ones({}, F64),
+                                   { 0, 1 }, nil, { method = method, steps = steps, increments = increments })[-1]
+    end
+    local drift = method == "heun" and a or a - b * b / 2 -- of the logarithm
+    return np.vmap(path)(parts) - np.exp(drift + b * parts:sum { axis = 1 })
+end
+
+of("np.integrate.sdeint", {
+    args = { { "y0", from = 0.2, to = 1 }, { "dw", from = -0.5, to = 0.5 },
+             { "p", from = 0.5, to = 2, number = false } },
+    shapes = { { { 2 }, { 4, 2 }, {} }, { { 1 }, { 4, 1 }, {} } },
+    accepts = "floats",
+    options = { {}, { method = "milstein" }, { method = "heun" }, { noise = "general" }, { steps = 4 },
+                { method = "heun", noise = "general", steps = 1 } },
+    call = function(f, o, y0, dw, p)
+        local steps = o.steps or 2
+        steps = tonumber(steps) or steps:item()
+        local times = ({ { 0, 0.25, 0.5, 0.75, 1 }, { 0, 0.5, 1 }, nil, { 0, 1 } })[steps]
+        local given = { args = { p }, increments = dw, steps = o.steps or 2, method = o.method, noise = o.noise }
+        given.nonsense = o.nonsense
+        return f(turned, o.noise and noises or noise, y0, times, nil, given)
+    end,
+    oracle = "path_with_noise(y0, dw, p, o)",
+    within = { f64 = "scaled 1e-14", f32 = "scaled 1e-6", f16 = "scaled 2e-3", bf16 = "scaled 2e-2" },
+    vmapped = "scaled 1e-6",
+    divided = "scaled 1e-12",
+    unseen = { args = "every case has it", increments = "every case has it" },
+    special = false,
+    without = { special = "what is no number makes the states behind it none" },
+    refuses = {
+        { "must be a key", function() np.integrate.sdeint(turned, noise, 1, { 0, 1 }) end },
+        { "times must rise", function() np.integrate.sdeint(turned, noise, 1, { 1, 0 }, np.random.key(0)) end },
+        { "must be times", function() np.integrate.sdeint(turned, noise, 1, { { 0, 1 } }, np.random.key(0)) end },
+        { "option 'method' must be", function()
+            np.integrate.sdeint(turned, noise, 1, { 0, 1 }, np.random.key(0), { method = "RK45" })
+        end },
+        { "option 'noise' must be", function()
+            np.integrate.sdeint(turned, noise, 1, { 0, 1 }, np.random.key(0), { noise = "white" })
+        end },
+        { "is for diagonal noise", function()
+            np.integrate.sdeint(turned, noise, 1, { 0, 1 }, np.random.key(0),
+                                { noise = "general", method = "milstein" })
+        end },
+        { "takes the place of the key", function()
+            np.integrate.sdeint(turned, noise, 1, { 0, 1 }, np.random.key(0), { increments = np.ones(1) })
+        end },
+        { "must have 1 parts along a first axis", function()
+            np.integrate.sdeint(np.add, np.add, 1, { 0, 1 }, nil, { increments = np.ones(2) })
+        end },
+        { "a row for each of 2 numbers of y0; got shape", function()
+            np.integrate.sdeint(np.add, np.add, { 1, 2 }, { 0, 1 }, np.random.key(0), { noise = "general" })
+        end },
+        { "y0 that is a 1%-d array", function()
+            np.integrate.sdeint(np.add, np.add, 1, { 0, 1 }, np.random.key(0), { noise = "general" })
+        end },
+        { "derivatives of shape %(3,%)", function()
+            np.integrate.sdeint(np.add, function() return np.ones(3) end, { 1, 2 }, { 0, 1 }, np.random.key(0))
+        end },
+    },
+    also = {
+        ["np.integrate.sdeint: errors fall with steps as the methods' orders say"] = function()
+            local dw = np.random.normal(np.random.key(1), { 2000, 64 }, F64) / 8
+            for method, order in pairs { euler = 0.5, milstein = 1, heun = 1 } do
+                local function strong(steps) return np.abs(errors_of(method, dw, steps, 1.5, 1)):mean():item() end
+                local rate = math.log(strong(8) / strong(64)) / math.log(8)
+                check.ok(math.abs(rate - order) < 0.12, ("%s: %.3f"):format(method, rate))
+            end
+            for _, method in ipairs { "euler", "milstein" } do -- with the same noise on both sides
+                local function weak(steps) return math.abs(errors_of(method, dw, steps, 1.5, 0.5):mean():item()) end
+                local rate = math.log(weak(8) / weak(64)) / math.log(8)
+                check.ok(math.abs(rate - 1) < 0.2, ("%s: %.3f"):format(method, rate))
+            end
+        end,
+        ["np.integrate.sdeint: a key has a path, and the noise is a Wiener process"] = function()
+            local function path(key, given)
+                return np.integrate.sdeint(function(y) return y * 0 end, function(y) return np.ones_like(y) end,
+                                           np.zeros({ 2 }, F64), { 0, 0.5, 2 }, key, given)
+            end
+            local key = np.random.key(3)
+            check.equal(path(key, { steps = 3 }):totable(), path(key, { steps = 3 }):totable())
+            local keys = np.random.split(key, 4000)
+            local all = np.vmap(function(own) return path(own, { steps = 3 }) end)(keys)
+            check.equal(all.shape, { 4000, 3, 2 })
+            check.equal(all[7]:totable(), path(keys[7], { steps = 3 }):totable())
+            check.close(all:mean { axis = 0 }:totable(), np.zeros { 3, 2 }:totable(), 0.1)
+            check.close(np.var(all, { axis = 0 }):totable(), { { 0, 0 }, { 0.5, 0.5 }, { 2, 2 } }, 0.2)
+            local both = all[{ {}, 2, 0 }] * all[{ {}, 2, 1 }]
+            check.ok(math.abs(both:mean():item()) < 0.15)
+            local parts = all[{ {}, 1, 0 }] * (all[{ {}, 2, 0 }] - all[{ {}, 1, 0 }])
+            check.ok(math.abs(parts:mean():item()) < 0.1)
+            local one = np.jit(path)(key)
+            check.close(one:totable(), path(key):totable(), 1e-15)
+        end,
+        ["np.integrate.sdeint: gradients are those of the steps"] = function()
+            local key, n = np.random.key(5), 23
+            local dw = np.random.normal(key, { n }, F64) * 0.2
+            local function by_steps(p)
+                local y, h = np.array(0.5, F64), 1 / n
+                for k = 0, n - 1 do y = y + turned(y, k * h, p) * h + noise(y, np.array(k * h, F64), p) * dw[k] end
+                return y
+            end
+            local function last(p)
+                return np.integrate.sdeint(turned, noise, np.array(0.5, F64), { 0, 1 }, nil,
+                                           { steps = n, increments = dw, args = { p } })[-1]
+            end
+            local p = np.array(1.2, F64)
+            check.close(last(p):item(), by_steps(p):item(), 1e-13)
+            check.close(np.grad(last)(p):item(), np.grad(by_steps)(p):item(), 1e-12)
+            check.close(np.jacfwd(last)(p):item(), np.grad(by_steps)(p):item(), 1e-12)
+            check.close(np.grad(np.grad(last))(p):item(), np.grad(np.grad(by_steps))(p):item(), 1e-10)
+        end,
+        ["np.integrate.sdeint: trees, rows, constants, one time"] = function()
+            local key = np.random.key(0)
+            local y = np.integrate.sdeint(function(y) return y end, function(y) return y end,
+                                          { a = np.ones({ 2, 2 }, F64), b = 1 }, { 0, 1 }, key, { steps = 5 })
+            check.equal({ y.a.shape, y.b.shape }, { { 2, 2, 2 }, { 2 } })
+            local function matrix() return { { 0, 0.5 }, { 1, 0 } } end
+            local flat = np.integrate.sdeint(function() return { 1, 2 } end, matrix, { 0, 0 }, { 0, 1 }, nil,
+                                             { noise = "general", steps = 2, increments = { { 1, 0 }, { 2, -1 } } })
+            check.equal(flat:totable(), { { 0, 0 }, { 0.5, 5 } })
+            check.equal(np.integrate.sdeint(np.add, np.add, { 1, 2 }, { 3 }, key):totable(), { { 1, 2 } })
+        end,
+    },
+})
+
 finish()

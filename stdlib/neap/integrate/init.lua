@@ -3,6 +3,7 @@
 local integrate = require "neap.integrate.samples"
 require "neap.integrate.equations" (integrate)
 require "neap.integrate.adjoint" (integrate)
+require "neap.integrate.noise" (integrate)
 require("neap.integrate.quad").define(integrate)
 require "neap.integrate.dblquad" (integrate)
 

@@ -47,6 +47,36 @@ def solved(y0, p, o):
     return r.y
 
 
+def path_with_noise(y0, dw, p, o):
+    """torchsde's path of the equation of the tests, with noise, along given increments of 4 steps of length 1/4."""
+    import torchsde
+
+    y0, dw, p = (torch.as_tensor(np.array(v, np.float64)) for v in (y0, dw, p))
+    columns = torch.cos(torch.arange(len(y0), dtype=torch.float64))
+
+    class Equation:
+        noise_type = o.get("noise", "diagonal")
+        sde_type = "stratonovich" if o.get("method") == "heun" else "ito"
+
+        def f(self, t, y):
+            return y * (p - y) + 0.5 * torch.sin(3 * t)
+
+        def g(self, t, y):
+            if self.noise_type == "general":
+                return y[:, :, None] * (p * 0.3) * columns
+            return y * p * 0.3 + torch.cos(t) * 0.1
+
+    def increment(t, until=None, **_):
+        return dw[round(float(t) * 4)][None]
+
+    increment.levy_area_approximation = "none"
+    increment.shape = (1, len(y0))
+    increment.dtype, increment.device = torch.float64, y0.device
+    times = torch.arange(0, 1.01, o.get("steps", 2) / 4, dtype=torch.float64)
+    return torchsde.sdeint(Equation(), y0[None], times, bm=increment, dt=0.25,
+                           method=o.get("method", "euler"))[:, 0].detach().numpy()
+
+
 def adjoint(y0, t, p):
     """jax.experimental.ode.odeint of that equation, and its gradients by all arguments."""
 
