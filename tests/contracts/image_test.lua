@@ -399,22 +399,25 @@ local function warp(name, what, options, oracle, refuses)
     })
 end
 warp("zoom", "zoom", { { zoom = 1.7 }, { zoom = 0.6, mode = "nearest" }, { zoom = 2, order = 0 },
-                       { zoom = 2.5, mode = "reflect", cval = 1 } },
+                       { zoom = 2.5, mode = "reflect", cval = 1 }, { zoom = 1.4, order = 3 },
+                       { zoom = 1.7, order = 2, mode = "mirror" } },
      "ndi.zoom(x, o['zoom'], **warped_ends(o))", {
          { "zoom", function() image.zoom(np.ones(3), 0) end },
          { "would have none", function() image.zoom(np.ones(3), 0.1) end },
-         { "order", function() image.zoom(np.ones(3), 2, { order = 3 }) end },
+         { "order", function() image.zoom(np.ones(3), 2, { order = 6 }) end },
      })
 warp("shift", "shift", { { shift = 0.7 }, { shift = -1.3, mode = "nearest" }, { shift = 2.4, order = 0 },
                          { shift = 1.6, mode = "wrap" }, { shift = 0.25, mode = "mirror", cval = 1 },
-                         { shift = 0.5, cval = 2 } },
+                         { shift = 0.5, cval = 2 }, { shift = 0.4, order = 3, mode = "wrap" },
+                         { shift = -0.8, order = 5, mode = "nearest" } },
      "ndi.shift(x, o['shift'], **warped_ends(o))", {
          { "shift", function() image.shift(np.ones(3), np.inf) end },
          { "mode", function() image.shift(np.ones(3), 1, { mode = "edge" }) end },
          { "cval", function() image.shift(np.ones(3), 1, { cval = "a" }) end },
      })
 warp("rotate", "angle", { { angle = 30 }, { angle = -75, mode = "reflect", reshape = false }, { angle = 90, order = 0 },
-                          { angle = 20, axes = { 0, 1 }, cval = 1 } },
+                          { angle = 20, axes = { 0, 1 }, cval = 1 }, { angle = 20, order = 3, cval = 1 },
+                          { angle = 50, order = 4, mode = "mirror" } },
      "ndi.rotate(x, o['angle'], **warped_ends(o), **kept(o, 'axes', 'reshape'))", {
          { "angle", function() image.rotate(np.ones { 3, 3 }, np.nan) end },
          { "names axis 0 twice", function() image.rotate(np.ones { 3, 3 }, 1, { axes = { 0, 0 } }) end },
@@ -425,7 +428,8 @@ of("np.image.affine_transform", {
     shapes = { { { 5, 4 }, { 2, 2 } }, { { 6 }, { 1, 1 } } },
     accepts = "floats",
     options = { { mode = "mirror" }, { offset = 1.5, mode = "nearest" }, { offset = 0.5, cval = 1 },
-                { order = 0, mode = "wrap" } },
+                { order = 0, mode = "wrap" }, { order = 3, mode = "mirror", offset = 1.5 },
+                { order = 2, offset = 1, cval = 1 } },
     unseen = { output_shape = "a test below gives it" },
     oracle = "ndi.affine_transform(x, matrix, **warped_ends(o), **kept(o, 'offset'))",
     gives = "same",
@@ -441,6 +445,31 @@ of("np.image.affine_transform", {
         ["np.image.affine_transform: another shape"] = function()
             local y = image.affine_transform(np.arange(4), { { 1 } }, { output_shape = { 2 }, offset = { 1 } })
             check.equal(y:totable(), { 1, 2 })
+        end,
+    },
+})
+
+of("np.image.spline_filter", {
+    args = { "x" },
+    shapes = { { { 5, 4 } }, { { 9 } }, { { 2, 1, 3 } } },
+    accepts = "floats complex i32 u8",
+    options = { { order = 3 }, { order = 2, mode = "reflect" }, { order = 4, mode = "wrap" },
+                { order = 5, mode = "mirror" }, { order = 3, mode = "nearest" }, { order = 5, mode = "constant" },
+                { order = 5, mode = "wrap" }, { order = 4, mode = "reflect" } },
+    call = function(f, o, x) return f(x, o.order, rest(o, "order")) end,
+    oracle = "complex_parts(lambda part: coefficients(part, o), x)",
+    within = WARP, divided = "scaled 1e-5", vmapped = "scaled 1e-5",
+    special = false,
+    without = { special = ALL, sizes = "how the filter begins is computed from the extents" },
+    refuses = {
+        { "order", function() image.spline_filter(np.ones(3), 1) end },
+        { "mode", function() image.spline_filter(np.ones(3), 3, { mode = "edge" }) end },
+        { "at least 1 axis", function() image.spline_filter(1) end },
+    },
+    also = {
+        ["np.image.spline_filter: 3 is the order where none is given"] = function()
+            local x = np.array { 1, 5, 2, 2 }
+            check.equal(image.spline_filter(x):totable(), image.spline_filter(x, 3):totable())
         end,
     },
 })

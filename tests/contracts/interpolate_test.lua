@@ -333,7 +333,9 @@ of("np.interpolate.map_coordinates", {
     accepts = "floats i32 u8",
     options = { { order = 1 }, { order = 0, mode = "constant" }, { order = 1, mode = "nearest", cval = 0 },
                 { order = 1, mode = "wrap" }, { order = 1, mode = "mirror" }, { order = 0, mode = "reflect" },
-                { order = 1, mode = "constant", cval = 2 } },
+                { order = 1, mode = "constant", cval = 2 }, { order = 2, mode = "mirror" },
+                { order = 3, mode = "constant", cval = 1 }, { order = 3, mode = "wrap" },
+                { order = 4, mode = "reflect" }, { order = 5, mode = "nearest" }, { order = 5, mode = "mirror" } },
     call = function(f, o, x, t)
         local given = { mode = o.mode, cval = o.cval, nonsense = o.nonsense }
         if next(given) then return f(x, t, o.order, given) end
@@ -351,12 +353,12 @@ of("np.interpolate.map_coordinates", {
         { "not a value of the array's dtype u8", function()
             np.interpolate.map_coordinates(np.ones({ 2 }, { dtype = "u8" }), np.ones { 1, 4 }, 1, { cval = -1 })
         end },
-        { "order", function() np.interpolate.map_coordinates(np.ones(2), np.ones { 1, 4 }, 3) end },
+        { "order", function() np.interpolate.map_coordinates(np.ones(2), np.ones { 1, 4 }, 6) end },
         { "mode", function() np.interpolate.map_coordinates(np.ones(2), np.ones { 1, 4 }, 1, { mode = "edge" }) end },
     },
     also = {
         ["np.interpolate.map_coordinates: NaN stays"] = function()
-            for order = 0, 1 do
+            for _, order in ipairs { 0, 1, 2, 3 } do
                 local y = np.interpolate.map_coordinates(np.ones(3), { { np.nan, 1 } }, order, { mode = "nearest" })
                 check.equal(np.isnan(y):totable(), { true, false })
             end

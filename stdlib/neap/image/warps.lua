@@ -1,9 +1,10 @@
 --- warps.lua: np.image's warps: an image at other places: zoom, shift, rotate, affine_transform.
 --
 -- Each says where the elements of the result lie in the image; np.interpolate.map_coordinates reads the image there. So
--- images and, with order 1, what moves them are differentiable.
+-- images and, with order 1 and more, what moves them are differentiable.
 
---- {order}: 1: between elements along straight lines; 0: the nearest element (SciPy's default is 3, a spline)
+--- {order}: 1: between elements along straight lines; 0: the nearest element; 2 to 5: a spline of this degree through
+-- the elements (SciPy's default is 3)
 --- {mode}: beyond the ends: "constant" cval, "nearest", "mirror", "reflect" or "wrap"
 --- {cval}: what stands beyond the ends with "constant"
 
@@ -12,6 +13,7 @@ local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
 local operands = require "neap.arrays.operands"
 local windows = require "neap.image.windows"
+local prefilter = require "neap.interpolate.prefilter"
 local signals = require "neap.signal.signals"
 
 local np = core.np
@@ -38,7 +40,7 @@ end
 local function read(name, x, places, dims, o)
     local list = {}
     for k, place in ipairs(places) do list[k] = shape.broadcast_to(place, dims) end
-    local order = o.order == nil and 1 or core.integer("image." .. name, nil, "order", o.order, 0, 1)
+    local order = o.order == nil and 1 or core.integer("image." .. name, nil, "order", o.order, 0, 5)
     local mode = o.mode == nil and "constant" or o.mode
     if mode ~= "constant" and mode ~= "nearest" and mode ~= "wrap" and mode ~= "mirror" and mode ~= "reflect" then
         bad_argument("image." .. name, nil, "mode", '"constant", "nearest", "wrap", "mirror" or "reflect"', mode)
@@ -164,6 +166,30 @@ function warps.rotate(x, angle, given)
     places[a] = u * c + v * s + (dims[a] - 1) / 2
     places[b] = v * c - u * s + (dims[b] - 1) / 2
     return read(name, x, places, new, o)
+end
+
+-- ---- Splines --------------------------------------------------------------------------------------------------------
+
+local ENDS = { mirror = "mirror", reflect = "reflect", wrap = "wrap", constant = "mirror", nearest = "reflect" }
+
+--- np.image.spline_filter(x, order, {mode="mirror"}): the coefficients of the spline of degree `order`, 2 to 5 (3 by
+-- default), that passes through the elements of x: it is their sum times B-splines around each element. As
+-- scipy.ndimage.spline_filter; np.image.zoom and its kin find them themselves. Integers give floats; differentiable.
+--- mode: how x goes on beyond the ends: "mirror", "reflect" or "wrap" (SciPy's "grid-wrap"); "constant" is "mirror"
+-- here, and "nearest" "reflect"
+--- > np.round(np.image.spline_filter(np.array{0, 0, 1, 0, 0}, 3), 4)
+-- [ 0.25 -0.5   1.75 -0.5   0.25]
+function warps.spline_filter(x, order, given)
+    local name = "image.spline_filter"
+    local o = core.options(name, given, { mode = true })
+    order = core.integer(name, 2, "order", order == nil and 3 or order, 2, 5)
+    local mode = o.mode == nil and "mirror" or o.mode
+    if not ENDS[mode] then
+        bad_argument(name, nil, "mode", '"mirror", "reflect", "wrap", "constant" or "nearest"', mode)
+    end
+    local half
+    x, half = operands.wide(operands.float(windows.image("spline_filter", x)))
+    return operands.narrow(prefilter.coefficients(x, order, ENDS[mode]), half)
 end
 
 return warps

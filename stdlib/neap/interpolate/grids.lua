@@ -1,10 +1,12 @@
 --- grids.lua: np.interpolate.interpn, np.interpolate.map_coordinates: values between the points of a grid.
 --
 -- Along each axis a place has two neighbours with weights; the value is the sum over all of their corners, each a
--- gather from the flattened grid. So values are differentiable in places and in those of the grid.
+-- gather from the flattened grid. So values are differentiable in places and in those of the grid. A spline of degree d
+-- is the same with d + 1 neighbours, and its coefficients (prefilter.lua) in place of values.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local operands = require "neap.arrays.operands"
+local prefilter = require "neap.interpolate.prefilter"
 
 local np = core.np
 local raise, bad_argument, type = core.raise, core.bad_argument, type
@@ -99,21 +101,48 @@ local function elements_at(t, n, order, mode)
         return { MODES[mode](index, n), weight, valid }
     end
     if order == 0 then return { side(rounded(t), np.where(np.isnan(t), core.NAN, 1)) } end
+    if order > 1 then
+        local list = {}
+        for k, pair in ipairs(prefilter.weights(t, order)) do list[k] = side(pair[1], pair[2]) end
+        return list
+    end
     local low = np.floor(t)
     return { side(low, 1 - (t - low)), side(low + 1, t - low) }
+end
+
+local MARGIN = 12 -- behind so many elements a spline is the same to rounding, however it goes on; as in scipy.ndimage
+
+-- How the spline goes on beyond the ends of what it passes through.
+local ENDS = { constant = "mirror", nearest = "reflect", wrap = "wrap", mirror = "mirror", reflect = "reflect" }
+
+--- The coefficients of the spline of a degree through x, and by how much indices of elements grew: where no symmetry
+-- tells what stands beyond the ends, a margin does.
+local function spline_of(x, degree, mode, cval)
+    local margin = (mode == "constant" or mode == "nearest") and MARGIN or 0
+    if margin > 0 then
+        local widths = {}
+        for k = 1, core.ndim(x) do widths[k] = { margin, margin } end
+        local how = mode == "nearest" and { mode = "edge" } or { value = np.astype(core.number(cval), x.dtype) }
+        x = np.pad(x, widths, how)
+    end
+    return prefilter.coefficients(x, degree, ENDS[mode]), margin
 end
 
 return function(interpolate)
     --- np.interpolate.map_coordinates(x, coordinates, order, {mode="constant", cval=0}): values of x between its
     -- elements, as jax.scipy.ndimage has it: the first axis of coordinates has as many as x has axes, positions counted
-    -- from 0. order 0 is the nearest element, order 1 linear. The result has the dtype of x; integers are rounded,
-    -- halves away from 0. Differentiable in x, and in coordinates with order 1.
+    -- from 0. order 0 is the nearest element, order 1 linear, 2 to 5 a spline of this degree through the elements, as
+    -- in scipy.ndimage (whose "grid-constant" and "grid-wrap" are "constant" and "wrap"). The result has the dtype of
+    -- x; integers are rounded, halves away from 0, to the nearest that the dtype has. Differentiable in x, and in
+    -- coordinates with order 1 and more.
     --- mode: beyond the ends: "constant" cval, "nearest" the last element, "wrap", "mirror" or "reflect"
     --- cval: what stands beyond the ends with "constant"
     --- > np.interpolate.map_coordinates(np.array{0, 10, 20}, {{0.5, 1.25, 3}}, 1)
     -- [ 5.  12.5  0. ]
     --- > np.interpolate.map_coordinates(np.array{0, 10, 20}, {{-1, 3, 4}}, 0, {mode="mirror"})
     -- [10. 10.  0.]
+    --- > np.interpolate.map_coordinates(np.array{0, 1, 4, 9, 16}, {{1.5, 2.5}}, 2, {mode="reflect"})
+    -- [2.255677  6.1581163]
     function interpolate.map_coordinates(x, coordinates, order, given)
         local name = "interpolate.map_coordinates"
         local o = core.options(name, given, { mode = true, cval = true })
@@ -121,7 +150,7 @@ return function(interpolate)
         if not MODES[mode] then
             bad_argument(name, nil, "mode", '"constant", "nearest", "wrap", "mirror" or "reflect"', mode)
         end
-        order = core.integer(name, 3, "order", order, 0, 1)
+        order = core.integer(name, 3, "order", order, 0, 5)
         local cval = core.plain(o.cval == nil and 0 or o.cval)
         if not core.is_number(cval) then bad_argument(name, nil, "cval", "a number", cval) end
         x, coordinates = operands.meet(name, 2, x, coordinates)
@@ -136,13 +165,21 @@ return function(interpolate)
         end
         local _, values, t = operands.floats_all(name, nil, 2, x, coordinates)
         if core.dtype_of(t).kind == "c" then t = np.real(t) end
-        local axes, front = {}, { unpack(given_dims, 2) }
+        local axes, front, margin = {}, { unpack(given_dims, 2) }, 0
         for k, n in ipairs(dims) do
             if n < 1 then raise(name, "axis %d has no elements", k - 1) end
-            axes[k] = elements_at(reshape(shape.cut(t, 0, k - 1, k), front), n, order, mode)
+        end
+        if order > 1 then values, margin = spline_of(values, order, mode, cval) end
+        for k, n in ipairs(dims) do
+            local place, whole = reshape(shape.cut(t, 0, k - 1, k), front) + margin, n + 2 * margin
+            if order > 1 and mode == "nearest" then place = np.clip(place, 0, whole - 1) end
+            axes[k] = elements_at(place, whole, order, mode)
         end
         local result = corners(values, axes, cval)
-        return np.astype(own.inexact and result or rounded(result), own.name)
+        if own.inexact then return np.astype(result, own.name) end
+        result = rounded(result)
+        if order > 1 then result = np.clip(result, least, most) end -- a spline goes beyond what it passes through
+        return np.astype(result, own.name)
     end
 
     local known = { method = true, bounds_error = true, fill_value = true }

@@ -29,6 +29,17 @@ def warped_ends(o):
     return {"order": o.get("order", 1), "mode": mode, "cval": o.get("cval", 0)}
 
 
+def coefficients(x, o):
+    """spline_filter, whose "wrap" SciPy calls "grid-wrap". On a short axis SciPy's filter begins with a wrong sum for
+    "reflect" and "nearest" (_init_causal_reflect reads the element that it changes): there x comes several times."""
+    mode = {"wrap": "grid-wrap", "constant": "grid-constant"}.get(o.get("mode"), o.get("mode", "mirror"))
+    if mode not in ("reflect", "nearest"):
+        return ndi.spline_filter(x, o["order"], mode=mode)
+    more = [n * (-(-40 // n)) for n in x.shape]
+    wide = ndi.spline_filter(np.pad(x, [(m, m) for m in more], "symmetric"), o["order"], mode=mode)
+    return wide[tuple(slice(m, m + n) for m, n in zip(more, x.shape))]
+
+
 def complex_parts(f, x):
     """f of both parts of complex x."""
     x = np.asarray(x)
