@@ -155,7 +155,7 @@ end)
 if os.execute "command -v chromium >/dev/null" == 0 then
     --- The elements of a page as a browser has them after its scripts ran.
     local function shown(page)
-        local status, out, err = process.run { "timeout", "60", "chromium", "--headless", "--no-sandbox",
+        local status, out, err = process.run { "timeout", "300", "chromium", "--headless", "--no-sandbox",
                                                "--disable-gpu", "--user-data-dir=" .. site .. "/profile",
                                                "--allow-file-access-from-files", "--virtual-time-budget=10000",
                                                "--dump-dom", "file://" .. site .. "/" .. page }

@@ -10,7 +10,7 @@ local programs = require "tests.lib.short_programs"
 local savers = require "tests.lib.savers"
 local seeds = require "tests.lib.seeds"
 
-local LIMIT, SOON, DRAWN = 60, 1, 2 -- seconds; programs
+local LIMIT, SOON, DRAWN = 200, 1, 2 -- seconds; programs
 local random = seeds.generator(seeds.first)
 local work = os.tmpname()
 local home = work .. ".home"

@@ -182,7 +182,7 @@ end)
 
 --- Runs code whose stdout is read for one line and closed. Returns that line, what stderr got and the exit status.
 local function closed_after_a_line(code)
-    local pipe = "{ timeout 60 \"$0\" -e \"$1\"; echo $? >&2; } | head -n 1"
+    local pipe = "{ timeout 300 \"$0\" -e \"$1\"; echo $? >&2; } | head -n 1"
     local _, out, err = process.run { "sh", "-c", pipe, process.neap, code }
     return out, err
 end

@@ -269,7 +269,7 @@ check.test("a finalizer without end is stopped", function()
             local line = ("exec 3>&1; { '%s' '%s' 3>&- & echo $! >&4; wait $!; echo $? >&3; } 4>'%s.pid' 2>&1 | "
                 .. "{ while read line; do case $line in ready) kill -%s $(cat '%s.pid'); break; esac; done; "
                 .. "cat >/dev/null; }"):format(process.neap, file, file, signal, file)
-            local _, out = process.run { "timeout", "60", "sh", "-c", line }
+            local _, out = process.run { "timeout", "300", "sh", "-c", line }
             check.equal(out, status .. "\n", signal .. way)
             os.remove(file .. ".pid")
         end
@@ -324,7 +324,7 @@ check.test("compiled loops end in finalizers", function()
         if ... then p = nil collectgarbage() for _ = 1, 200 do sum(t) sum(u) end print(sum(u)) end]]
     local file = process.file(text)
     for _, word in ipairs { "", "now" } do
-        local _, out = process.run { "timeout", "60", process.neap, file, word ~= "" and word or nil }
+        local _, out = process.run { "timeout", "300", process.neap, file, word ~= "" and word or nil }
         check.equal(out, word == "" and "5075\n" or "5075\n5075\n")
     end
 end)

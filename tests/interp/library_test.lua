@@ -32,7 +32,7 @@ if #arg > 0 then os.exit(true) end
 ]]
             local path = build .. "/lua/?.lua;" .. build .. "/lua/?/init.lua"
             for _, word in ipairs { "", "exit" } do
-                local line = ("LUA_PATH='%s' timeout 60 mpirun --allow-run-as-root --oversubscribe -n 2 luajit %s %s")
+                local line = ("LUA_PATH='%s' timeout 300 mpirun --allow-run-as-root --oversubscribe -n 2 luajit %s %s")
                     :format(path, script, word)
                 local status, out, err = process.run { "sh", "-c", line }
                 err = err:gsub("[^\n]*hwloc[^\n]*\n", "") -- a warning where there is no /sys
@@ -131,7 +131,7 @@ np.effects_barrier()
             "-ldl", "-pthread", "-Wl,-E", "-o", program }
         check.equal({ status, out, err }, { 0, "", "" })
         local path = build .. "/lua/?.lua;" .. build .. "/lua/?/init.lua"
-        status, out, err = process.run { "env", "LUA_PATH=" .. path, "timeout", "60", program, script }
+        status, out, err = process.run { "env", "LUA_PATH=" .. path, "timeout", "300", program, script }
         os.remove(program)
         check.equal({ status, err }, { 0, "" })
         local lines = { {}, {}, {} }

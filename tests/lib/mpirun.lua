@@ -3,7 +3,7 @@ local process = require "tests.lib.process"
 
 local mpirun = {}
 
-local SECONDS = 120 -- after which a run that hangs is ended: then its status is 124
+local SECONDS = 600 -- after which a run that hangs is ended: then its status is 124
 
 --- Why no processes can be started here; nil if they can.
 function mpirun.missing()
@@ -13,7 +13,7 @@ function mpirun.missing()
     plugin:close()
 end
 
---- Runs neap with these arguments as so many processes, with the variables of `environment` set, for 120 seconds at
+--- Runs neap with these arguments as so many processes, with the variables of `environment` set, for 600 seconds at
 -- most unless told, with these options of mpirun. Returns the exit status, what they printed, and what they and mpirun
 -- wrote to stderr.
 function mpirun.run(count, arguments, environment, seconds, options)

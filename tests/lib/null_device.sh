@@ -39,7 +39,7 @@ for test in "${tests[@]}"; do
         test=$copies/${test##*/}
     fi
     status=0
-    out=$(NEAP_DEVICE=$kind timeout 300 "$NEAP" "$test" 2>&1) || status=$?
+    out=$(NEAP_DEVICE=$kind timeout 600 "$NEAP" "$test" 2>&1) || status=$?
     read -r p f s < <(awk '/^[0-9]+ passed, [0-9]+ failed/ { p += $1; f += $3; s += $5 }
                            END { print p+0, f+0, s+0 }' <<<"$out")
     passed=$((passed + p)) skipped=$((skipped + s))

@@ -226,7 +226,7 @@ check.test("two processes that save, one that loads", function()
         end
     ]])
     for writer = 1, 2 do
-        local command = "timeout 60 '%s' '%s' '%s' %d 2>&1 && echo done"
+        local command = "timeout 300 '%s' '%s' '%s' %d 2>&1 && echo done"
         pipes[writer] = io.popen(command:format(process.neap, script, place, 1000 * writer))
     end
     check.equal(pipes[1]:read "*l", "saved")

@@ -173,7 +173,7 @@ check.test("exit statuses, and what cannot be", function()
     local code, _, problem = mpirun.run(2, { "-i" })
     check.equal(code, 2)
     check.ok(problem:find "the prompt, and a program on standard input, need a single process", problem)
-    local line = [[timeout 60 mpirun --allow-run-as-root --oversubscribe -quiet -n 1 "$0" --devices 2 -e "$1" \
+    local line = [[timeout 300 mpirun --allow-run-as-root --oversubscribe -quiet -n 1 "$0" --devices 2 -e "$1" \
                    : -n 1 "$0" --devices 3 -e "$1"]]
     code, _, problem = process.run { "sh", "-c", line, process.neap, "np.devices()" }
     check.ok(code ~= 0, problem)
@@ -181,7 +181,7 @@ check.test("exit statuses, and what cannot be", function()
 end)
 
 check.test("started as Slurm's srun does it, by PMIx", function()
-    local line = [[timeout 60 mpirun --allow-run-as-root --oversubscribe -quiet -n 2 env -u OMPI_COMM_WORLD_RANK \
+    local line = [[timeout 300 mpirun --allow-run-as-root --oversubscribe -quiet -n 2 env -u OMPI_COMM_WORLD_RANK \
                    -u OMPI_COMM_WORLD_SIZE SLURM_STEP_NUM_TASKS=2 "$0" -e "$1"]]
     local status, out, err = process.run { "sh", "-c", line, process.neap, "print(#np.devices(), np.process_count())" }
     check.equal({ status, out, err }, { 0, "2\t2\n", "" })

@@ -11,7 +11,7 @@ os.execute(("mkdir '%s'"):format(folder))
 
 --- Runs neap --restart with these words. Returns the status, and what was written to stdout and stderr.
 local function restart(...)
-    return process.run { "timeout", "-k", "5", "180", process.neap, "--restart", ... }
+    return process.run { "timeout", "-k", "5", "600", process.neap, "--restart", ... }
 end
 
 --- A shell's script, whose runs are counted in a file: as $n in it.

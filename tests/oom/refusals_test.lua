@@ -9,7 +9,7 @@ local ffi = require "ffi"
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 
-local LIMIT, BURST, SOON = 60, 20, 0.5
+local LIMIT, BURST, SOON = 200, 20, 0.5
 local long = (tonumber(os.getenv("NEAP_TEST_LONG")) or 0) > 0
 local wanted = tonumber(os.getenv("NEAP_TEST_REFUSALS")) or 3
 local seed = tonumber(os.getenv("NEAP_TEST_SEED")) or 1
