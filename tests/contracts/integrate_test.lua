@@ -590,7 +590,7 @@ of("np.integrate.sdeint", {
         { "y0 that is a 1%-d array", function()
             np.integrate.sdeint(np.add, np.add, 1, { 0, 1 }, np.random.key(0), { noise = "general" })
         end },
-        { "derivatives of shape %(3,%)", function()
+        { "g returns factors of the noise of shape %(3,%)", function()
             np.integrate.sdeint(np.add, function() return np.ones(3) end, { 1, 2 }, { 0, 1 }, np.random.key(0))
         end },
     },

@@ -225,7 +225,8 @@ return function(integrate)
         if is_general then
             diffusion, m = general(name, problem, values, called(g))
         else
-            diffusion, m = states.problem(name, y0, { t }, values, called(g)).field, shape_of(problem.y)[1]
+            local noise = states.problem(name, y0, { t }, values, called(g), "g", "factors of the noise")
+            diffusion, m = noise.field, shape_of(problem.y)[1]
         end
         local e = { drift = function(time, y) return problem.field(time, y, values) end,
                     diffusion = function(time, y) return diffusion(time, y, values) end,

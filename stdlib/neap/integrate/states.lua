@@ -70,48 +70,52 @@ local function slopes_of(name, problem, value)
         for k = 1, #value do
             elements[k] = is_array(value[k]) and value[k] or np.array(value[k], { dtype = problem.dtype })
         end
-        if #value == 0 then raise(name, "the function must return the derivatives of the state, got an empty table") end
+        if #value == 0 then
+            raise(name, "%s must return %s of the state, got an empty table", problem.who, problem.what)
+        end
         value = np.stack(elements)
     end
     local list = {}
     trees.walk(name, value, function(leaf)
         if core.is_number(leaf) then leaf = np.full({}, leaf, { dtype = problem.dtype }) end
         if not is_array(leaf) then
-            raise(name, "the function must return the derivatives of the state, got %s", core.describe(leaf))
+            raise(name, "%s must return %s of the state, got %s", problem.who, problem.what, core.describe(leaf))
         end
         list[#list + 1] = leaf
     end)
     if #list ~= #problem.dims then
-        raise(name, "the function returns %d arrays for a state of %d", #list, #problem.dims)
+        raise(name, "%s returns %d arrays for a state of %d", problem.who, #list, #problem.dims)
     end
     for k, dims in ipairs(problem.dims) do
         if not shape.same(shape_of(list[k]), dims) then
-            raise(name, "the function returns derivatives of shape %s for a state of shape %s",
+            raise(name, "%s returns %s of shape %s for a state of shape %s", problem.who, problem.what,
                   core.shape_text(list[k]), text_of(dims))
         end
         local given = core.dtype_of(list[k])
         if np.result_type(list[k], np.zeros({}, { dtype = problem.dtype })) ~= problem.dtype then
-            raise(name, "the function returns dtype %s for a state of %s: cast the state, as in y0:astype(\"f64\")",
-                  given.name, problem.dtype)
+            raise(name, "%s returns dtype %s for a state of %s: cast the state, as in y0:astype(\"f64\")",
+                  problem.who, given.name, problem.dtype)
         end
     end
     return flat(list, problem.dtype)
 end
 
 --- A problem: y0, an array, a number or a tree of them; call(t, y, values): the user's function; times: arrays, numbers
--- or lists that the dtype depends on, as it does on the floats among values. Has
+-- or lists that the dtype depends on, as it does on the floats among values; who, what: what messages call the function
+-- and what it returns ("the function", "derivatives"). Has
 --
 --     y, times       the flat state, and the times as arrays of its dtype
 --     dtype, half    what is counted in, and the half of results
 --     field(t, y, values)  the flat derivatives
 --     tree(y)        the tree of a flat state, or of rows of them, whose first axis stays
-function states.problem(name, y0, times, values, call)
+function states.problem(name, y0, times, values, call, who, what)
     local list = leaves_of(name, y0)
     local n = #list
     for k = 1, #times do list[n + k] = times[k] end
     for k = 1, #values do list[n + #times + k] = values[k] end
     list = core.copy_list(operands.meet_list(name, #list, list))
-    local problem = { dims = {}, is_tree = trees.is_node(y0) and not is_numbers(y0), times = {} }
+    local problem = { dims = {}, is_tree = trees.is_node(y0) and not is_numbers(y0), times = {},
+                      who = who or "the function", what = what or "derivatives" }
     problem.dtype, problem.half = counted(name, list)
     local own = {}
     for k = 1, n do problem.dims[k], own[k] = shape_of(list[k]), list[k] end
