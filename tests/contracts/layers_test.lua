@@ -177,7 +177,8 @@ of("np.nn.rotary_tables", {
     oracle = "[f(x[..., None] * o.get('base', 10000.0) ** (-np.arange(3) / 3)) for f in (np.cos, np.sin)]",
     within = { f64 = "scaled 1e-15", f32 = "scaled 1e-6" },
     without = { special = "angles that are not finite", integers = "the base is a number" },
-    refuses = { { "even", function() nn.rotary_tables(np.arange(2), 3) end } },
+    refuses = { { "even", function() nn.rotary_tables(np.arange(2), 3) end },
+                { "out of memory", function() nn.rotary_tables(np.arange(2), 2 ^ 44) end } },
 })
 of("np.nn.rotary_embedding", {
     args = { { "x", special = false }, { "c", special = false }, { "s", special = false } },

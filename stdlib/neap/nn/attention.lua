@@ -255,9 +255,11 @@ function attention.define(nn)
         if features % 2 ~= 0 then core.bad_argument(name, 2, "features", "an even integer", features) end
         positions = coerce(name, 1, positions)
         local wide = core.dtype_of(positions).name == "f64" and "f64" or "f32"
-        local rates = {}
-        for k = 0, features / 2 - 1 do rates[k + 1] = base ^ (-2 * k / features) end
-        local angle = np.expand_dims(np.astype(positions, wide), -1) * np.array(rates, { dtype = wide })
+        local count = features / 2
+        local rates = core.fill(core.dtype_codes.f64, { count }, function(to)
+            for k = 0, count - 1 do to[k] = base ^ (-2 * k / features) end
+        end, "double *", name)
+        local angle = np.expand_dims(np.astype(positions, wide), -1) * np.astype(rates, wide)
         return np.cos(angle), np.sin(angle)
     end
 
