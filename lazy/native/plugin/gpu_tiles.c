@@ -78,7 +78,7 @@ static void fetch(gpu_writer *w, const tile_at *tile, const bool *needed, LLVMVa
         gpu_use_set(w, sets, j);
         for (int load = 0; load < k->nloads; load++)
             if (needed[load] && w->kernel->maps[load].turned)
-                gpu_load(w, load, &spot);
+                gpu_load_one(w, load, &spot);
     }
     for (int j = 0; j < GPU_EACH; j++)
         for (int load = 0; load < k->nloads; load++)
@@ -117,7 +117,7 @@ static void store(gpu_writer *w, const tile_at *tile, const bool *needed, LLVMVa
         gpu_use_set(w, sets, j);
         for (int load = 0; load < w->loop->nloads; load++)
             if (needed[load] && !w->kernel->maps[load].turned)
-                gpu_load(w, load, &spots[j]);
+                gpu_load_one(w, load, &spots[j]);
         take_fetched(w, needed, slot_in(w, along, row));
     }
     for (int j = 0; j < GPU_EACH; j++) {

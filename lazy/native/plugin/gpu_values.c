@@ -119,7 +119,7 @@ static void load_iota(gpu_writer *w, int k, gpu_spot *spot) {
     gpu_call(w, "row", gpu_iota_of(load->dtype), (LLVMValueRef[]){w->value[k], number}, 2);
 }
 
-void gpu_load(gpu_writer *w, int k, gpu_spot *spot) {
+void gpu_load_one(gpu_writer *w, int k, gpu_spot *spot) {
     const lazy_load *load = &w->loop->loads[k];
     LLVMValueRef at;
     switch (load->kind) {
@@ -145,7 +145,7 @@ void gpu_load(gpu_writer *w, int k, gpu_spot *spot) {
 void gpu_loads(gpu_writer *w, const bool *needed, gpu_spot *spot) {
     for (int k = 0; k < w->loop->nloads; k++)
         if (needed[k])
-            gpu_load(w, k, spot);
+            gpu_load_one(w, k, spot);
 }
 
 /* ---- Neighbours -------------------------------------------------------------------------------------------------- */
@@ -199,7 +199,7 @@ void gpu_load_neighbours(gpu_writer *w, const bool *needed, gpu_spot *spots, LLV
             load_vector(w, k, spots, sets);
         else
             for (int j = 0; j < w->kernel->each; j++)
-                w->value = sets + j * values, gpu_load(w, k, &spots[j]);
+                w->value = sets + j * values, gpu_load_one(w, k, &spots[j]);
     }
 }
 

@@ -122,7 +122,7 @@ void gpu_call(gpu_writer *w, const char *kind, const char *row, LLVMValueRef *ar
 /* Marks in `needed`, an entry for each value, what `value` takes. */
 void gpu_need(const gpu_writer *w, bool *needed, int value);
 /* Load k; loads of the values that are needed, then their instructions. */
-void gpu_load(gpu_writer *w, int k, gpu_spot *spot);
+void gpu_load_one(gpu_writer *w, int k, gpu_spot *spot);
 void gpu_loads(gpu_writer *w, const bool *needed, gpu_spot *spot);
 void gpu_instructions(gpu_writer *w, const bool *needed, gpu_spot *spot);
 /* The same of n elements, whose loads are under way together; the values of element j are set j of `sets`. */
