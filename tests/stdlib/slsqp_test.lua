@@ -74,6 +74,19 @@ check.test("without constraints it finds the minimum, and f32 is near", function
     check.ok(r.success and r.x.dtype == "f32" and apart(r.x, np.array { 1, 4.743, 3.82115, 1.37941 }) < 1e-3)
 end)
 
+check.test("a large objective, and a start far away, change no minimum", function()
+    for _, size in ipairs { 1, 1e3, 1e6, 1e12 } do
+        for _, start in ipairs { 1, 1e3, 1e6 } do
+            local r = minimize(function(x) return squares(x) * size end, f64 { start, start },
+                               { constraints = { A = { { 1, 1 } }, lb = 1 } })
+            local what = ("%g from %g: %s"):format(size, start, r.message)
+            check.ok(r.success and apart(r.x, f64 { 0.5, 0.5 }) < 1e-6, what)
+            check.ok(math.abs(r.fun:item() / size - 0.5) < 1e-6 and r.maxcv < 1e-6, what)
+            check.ok(math.abs(r.multipliers[1]:item() / size - 1) < 1e-6, what)
+        end
+    end
+end)
+
 check.test("derivatives of constraints may be given", function()
     local asked = 0
     local half = { type = "ineq", fun = function(x, r) return r - squares(x) end,

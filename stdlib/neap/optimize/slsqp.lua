@@ -16,6 +16,9 @@
 -- search, or its end. A trial that is refused is followed by a point without derivatives. So the last point with
 -- derivatives has been an iteration once NLopt asks for derivatives at another one, or ends.
 --
+-- NLopt gets f times a scale: where a gradient is large, as 1e6, beside the rows, NLopt may end at the start, as though
+-- no step led down from there.
+--
 -- NLopt's word is not taken for an end: `constraints.multipliers` says how far from a minimum the last iteration is.
 local ffi = require "ffi"
 local core = require "neap.core"
@@ -167,7 +170,7 @@ local function objective_callback(s)
                 s.pending = false
             else
                 take_iteration(s)
-                for j = 0, s.n - 1 do gradient[j] = finite and values[1 + j] or 0 end
+                for j = 0, s.n - 1 do gradient[j] = finite and values[1 + j] * s.scale or 0 end
                 if finite then
                     s.pending = true
                     ffi.copy(s.trial, point, 8 * s.n)
@@ -175,7 +178,7 @@ local function objective_callback(s)
                 end
             end
             if s.exhausted or s.undefined > UNDEFINED then s.stop() end
-            if finite then value = values[0] end
+            if finite then value = values[0] * s.scale end
         end)
         return value
     end
@@ -340,6 +343,9 @@ function slsqp.minimize(name, f, x, list, bounds, o, callback)
     if not is_finite(first, s.total) then
         core.raise(name, "a constraint, or a derivative, is not finite at x0")
     end
+    local steepest = 1
+    for j = 1, n do steepest = math.max(steepest, math.abs(first[j])) end
+    s.scale = 1 / steepest
     local equal, less = limits_of(low, high, m)
     if #equal > n then
         core.raise(name, "%d equations constrain %d numbers of x: there may be at most as many as numbers", #equal, n)
