@@ -274,6 +274,13 @@ of("np.optimize.minimize", {
         { "lb must be a number or 2 of them", function() constrained { fun = np.sin, lb = { 1, 2, 3 } } end },
         { "ub holds NaN", function() constrained { fun = np.sum, ub = np.nan } end },
         { "a lower limit is above", function() constrained { fun = np.sum, lb = 2, ub = 1 } end },
+        { "no number is above a lower limit of infinity", function() constrained { fun = np.sum, lb = np.inf } end },
+        { "no number is above a lower limit", function() constrained { A = { { 1, 1 } }, ub = -np.inf } end },
+        { "'constraints': fun must be a function, got the number 3", function() constrained { fun = 3, lb = 1 } end },
+        { "jac must be a function, got the number 3", function() constrained { fun = np.sum, lb = 1, jac = 3 } end },
+        { "item 1: fun must return an array, got nothing", function()
+            constrained { { fun = function() end, lb = 1 } }
+        end },
     },
     also = {
         ["np.optimize.minimize: well-known functions"] = function()

@@ -13,7 +13,6 @@
 local core = require "neap.core"
 local operands = require "neap.arrays.operands"
 local problem = require "neap.optimize.problem"
-local staging = require "neap.tracing.staging"
 local trees = require "neap.core.trees"
 
 local np = core.np
@@ -44,9 +43,19 @@ local function limit_of(name, place, field, value, m, dtype)
     return full
 end
 
+--- The function that a field of a constraint holds, with the constraint's further arguments.
+local function function_of(name, place, field, given)
+    local f = given[field]
+    local class = type(f) == "table" and getmetatable(f)
+    if type(f) ~= "function" and not (type(class) == "table" and class.__call) then
+        raise(name, "%s: %s must be a function, got %s", place, field, describe(f))
+    end
+    return problem.with_args(name, f, given)
+end
+
 --- The rows of c, a function of x: { m, shape, value = function(v), jac = function(v) or nil }.
 local function rows_of(name, place, given, x, c)
-    local result = problem.result_of(name, c, x.likes)
+    local result = problem.result_of(name, c, x.likes, place .. ": fun")
     local m = 1
     for _, size in ipairs(result.shape) do m = m * size end
     if core.is_size(m) then raise(name, "%s: fun has a result of an open size", place) end
@@ -55,7 +64,7 @@ local function rows_of(name, place, given, x, c)
         return np.astype(operands.beside(name, 1, c(x.tree_of(v)), nil), x.dtype):reshape { m }
     end
     if given.jac ~= nil then
-        local jac = problem.with_args(name, given.jac, given)
+        local jac = function_of(name, place, "jac", given)
         function rows.jac(v)
             local parts, tree = {}, jac(x.tree_of(v))
             if trees.is_node(tree) and core.is_number(core.plain(tree[1])) then tree = np.array(tree) end
@@ -116,7 +125,7 @@ local function constraint_of(name, place, given, x)
     if given.A ~= nil then
         rows = linear_rows(name, place, given, x)
     else
-        rows = rows_of(name, place, given, x, problem.with_args(name, staging.check_function(name, given.fun), given))
+        rows = rows_of(name, place, given, x, function_of(name, place, "fun", given))
     end
     local lower, upper = given.lb, given.ub
     if kind then lower, upper = 0, kind == "eq" and 0 or huge end
@@ -124,6 +133,10 @@ local function constraint_of(name, place, given, x)
     rows.upper = limit_of(name, place, "ub", upper == nil and huge or upper, rows.m, x.dtype)
     if np.any(np.greater(np.stop_gradient(rows.lower), np.stop_gradient(rows.upper))):item() then
         raise(name, "%s: a lower limit is above the upper one", place)
+    end
+    if np.any(np.equal(np.stop_gradient(rows.lower), huge)):item()
+       or np.any(np.equal(np.stop_gradient(rows.upper), -huge)):item() then
+        raise(name, "%s: no number is above a lower limit of infinity, or below an upper one of -infinity", place)
     end
     return rows
 end
@@ -277,6 +290,8 @@ end
 
 -- They run the user's functions, or loop over what those returned.
 for _, f in pairs(constraints) do jit.off(f) end
-for _, f in ipairs { limit_of, rows_of, linear_rows, constraint_of, jacobian_of, least_squares } do jit.off(f) end
+for _, f in ipairs { limit_of, function_of, rows_of, linear_rows, constraint_of, jacobian_of, least_squares } do
+    jit.off(f)
+end
 
 return constraints

@@ -64,18 +64,21 @@ end
 
 -- ---- Dtypes ---------------------------------------------------------------------------------------------------------
 
---- The result of f for x, a tree: { dtype = a row of core.dtypes or nil for a number alone, shape }.
-function problem.result_of(name, f, x)
+--- The result of f for x, a tree: { dtype = a row of core.dtypes or nil for a number alone, shape }. what: how errors
+-- call the function, "f" by default.
+function problem.result_of(name, f, x, what)
+    what = what or "f"
     local found = staging.described(name, function(...)
         local y = f(...)
         if core.is_number(y) then y = core.number(y) end
         if not is_array(y) then
-            raise(name, "f must return an array, got %s%s", describe(y), y == nil and " (did you forget return?)" or "")
+            raise(name, "%s must return an array, got %s%s", what, describe(y),
+                  y == nil and " (did you forget return?)" or "")
         end
         return y
     end, { n = 1, x }, function(y)
         local dtype = core.dtype_of(y)
-        if dtype.kind == "c" then raise(name, "f must return real numbers, got dtype %s", dtype.name) end
+        if dtype.kind == "c" then raise(name, "%s must return real numbers, got dtype %s", what, dtype.name) end
         return setmetatable({ dtype = core.info(y).weak == 0 and dtype or nil, shape = core.shape_of(y),
                               text = core.shape_text(y) }, problem)
     end)
