@@ -730,6 +730,10 @@ check.test("names of other libraries are none here, and what they are called her
         for method in there:gmatch "x:([%w_]+)" do check.ok(core.methods[method], there) end
         for field in there:gmatch "x%.([%w_]+)" do check.ok(core.fields[field], there) end
     end
+    for name, there in pairs(aliases.variables) do
+        for path in there:gmatch "np%.([%w_.]*[%w_])" do check.ok(value_of(path) ~= nil, name .. ": " .. there) end
+        for method in there:gmatch "x:([%w_]+)" do check.ok(core.methods[method], name .. ": " .. there) end
+    end
     for name, there in pairs(aliases.dtypes) do
         check.ok(core.dtype_codes[there] and not core.dtype_codes[name], name)
     end

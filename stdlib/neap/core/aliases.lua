@@ -195,7 +195,7 @@ aliases.variables = {
     hex = '("%x"):format(n)', callable = 'type(f) == "function"', iter = "ipairs(t) and pairs(t) are iterators",
     In = "Out[3] is what command 3 gave",
     c = "np.array{1, 2, 3} is an array, {1, 2, 3} a table", library = 'require "name" loads a module',
-    seq = "np.arange(1, 11), or np.linspace(0, 1, 5)", rep = "np.repeat(x, n), or np.full({n}, v)",
+    seq = "np.arange(1, 11), or np.linspace(0, 1, 5)", rep = "np.repeat_(x, n), or np.full({n}, v)",
     head = 'x"0:5" of an array, t:head() of a table', tail = 'x"-5:" of an array, t:tail() of a table',
     nrow = "x.shape[1], or #t of a table", ncol = "x.shape[2]", paste = 'a .. " " .. b joins texts',
     sapply = "np.vmap(f)(x) of an array, a loop for tables", lapply = "np.vmap(f)(x) of an array, a loop for tables",
