@@ -363,6 +363,14 @@ of("np.interpolate.map_coordinates", {
                 check.equal(np.isnan(y):totable(), { true, false })
             end
         end,
+        ["np.interpolate.map_coordinates: far beyond the ends nearest has the last elements"] = function()
+            local x, places = np.array({ 1, 5, 2, 8, 3 }, { dtype = "f64" }), { { -1e6, -30, -12, 16, 40, 1e6 } }
+            local ends = np.array({ 1, 1, 1, 3, 3, 3 }, { dtype = "f64" })
+            for order = 0, 5 do
+                local y = np.interpolate.map_coordinates(x, places, order, { mode = "nearest" })
+                check.ok(np.max(np.abs(y - ends)):item() < 1e-12, order .. ": " .. tostring(y))
+            end
+        end,
     },
 })
 

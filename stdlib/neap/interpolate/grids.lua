@@ -172,8 +172,11 @@ return function(interpolate)
         if order > 1 then values, margin = spline_of(values, order, mode, cval) end
         for k, n in ipairs(dims) do
             local place, whole = reshape(shape.cut(t, 0, k - 1, k), front) + margin, n + 2 * margin
-            if order > 1 and mode == "nearest" then place = np.clip(place, 0, whole - 1) end
-            axes[k] = elements_at(place, whole, order, mode)
+            local beyond = mode
+            if order > 1 and mode == "nearest" then -- the margin's ends, where the spline goes on as ENDS has it
+                place, beyond = np.clip(place, 0, whole - 1), ENDS.nearest
+            end
+            axes[k] = elements_at(place, whole, order, beyond)
         end
         local result = corners(values, axes, cval)
         if own.inexact then return np.astype(result, own.name) end
