@@ -363,6 +363,18 @@ of("np.interpolate.map_coordinates", {
                 check.equal(np.isnan(y):totable(), { true, false })
             end
         end,
+        ["np.interpolate.map_coordinates: periods beyond 2^31 elements are whole"] = function()
+            local x = np.array({ 1, 5, 2, 8, 3 }, { dtype = "f64" })
+            local near = np.array({ { -1.75, 0.25, 3.5, 6.25 } }, { dtype = "f64" })
+            for mode, period in pairs { wrap = 5, mirror = 8, reflect = 10 } do
+                for order = 1, 5 do
+                    local function at(t) return np.interpolate.map_coordinates(x, t, order, { mode = mode }) end
+                    for _, count in ipairs { -2 ^ 33, 2 ^ 28, 2 ^ 33 } do
+                        check.equal(at(near + period * count):totable(), at(near):totable(), mode .. " " .. order)
+                    end
+                end
+            end
+        end,
         ["np.interpolate.map_coordinates: far beyond the ends nearest has the last elements"] = function()
             local x, places = np.array({ 1, 5, 2, 8, 3 }, { dtype = "f64" }), { { -1e6, -30, -12, 16, 40, 1e6 } }
             local ends = np.array({ 1, 1, 1, 3, 3, 3 }, { dtype = "f64" })

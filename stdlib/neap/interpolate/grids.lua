@@ -93,9 +93,18 @@ local MODES = {
     reflect = function(i, n) return np.floor_divide(mirrored(i * 2 + 1, 2 * n + 1) - 1, 2) end,
 }
 
+-- After how many elements each mode begins anew.
+local PERIODS = {
+    wrap = function(n) return n end,
+    mirror = function(n) return n > 1 and 2 * (n - 1) or 1 end,
+    reflect = function(n) return 2 * n end,
+}
+local FAR = 2 ^ 29 -- from here on whole periods are taken off an index first, so that twice the rest is an i32
+
 --- The neighbours of coordinates t along an axis of n elements.
 local function elements_at(t, n, order, mode)
     local function side(index, weight)
+        if PERIODS[mode] then index = np.where(np.less(np.abs(index), FAR), index, index % PERIODS[mode](n)) end
         index = np.astype(index, "i32")
         local valid = mode == "constant" and np.logical_and(np.greater_equal(index, 0), np.less(index, n)) or nil
         return { MODES[mode](index, n), weight, valid }
