@@ -25,8 +25,10 @@ enum {
     GROUP_CHANNELS = 8,
     GROUP_WORK = 1 << 20,
     LONG_ROW = 1 << 12,
-    PIECE = 1 << 11,    /* places of a piece of a long row */
-    SUM_BYTES = 1 << 18 /* of kernels that are summed, at a time */
+    PIECE = 1 << 11,     /* places of a piece of a long row */
+    FAR_REACH = 1 << 20, /* elements that padding and a kernel reach over, */
+    FAR_TAPS = 16,       /* and for each tap of the kernel: more is left to products */
+    SUM_BYTES = 1 << 18  /* of kernels that are summed, at a time */
 };
 
 typedef struct sizes {               /* in elements, of one image */
@@ -473,8 +475,17 @@ static bool is_empty(const neap_convolution *args, const sizes *s) {
     return args->batch == 0 || s->x == 0 || s->y == 0 || s->w == 0;
 }
 
+/* oneDNN takes 1 us to prepare its loop for each element of the last axis that padding or a dilated kernel reaches
+ * over: minutes for 2^28, in which nothing stops it. Few of so many are read, so products take little time. */
+static bool is_far(const neap_convolution *args) {
+    const neap_convolution a = narrowed(args);
+    const int last = a.ndim - 1;
+    const int64_t reach = (a.kernel[last] - 1) * a.dilation[last] + a.low[last] + a.high[last];
+    return reach > FAR_REACH && reach / FAR_TAPS > a.kernel[last];
+}
+
 static bool goes_to_library(neap_convolution_kind kind, const neap_convolution *args) {
-    return !args->f64 && !engine_conv_by_products(kind, args) && !atomic_load(&without_library) &&
+    return !args->f64 && !is_far(args) && !engine_conv_by_products(kind, args) && !atomic_load(&without_library) &&
            engine_conv_dnnl_there();
 }
 
