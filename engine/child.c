@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -40,7 +41,9 @@ struct neap_child {
     char *input;
     size_t input_bytes, input_done;
     child_text outputs[2];
+    char program[32]; /* for errors */
     int status;
+    int failure; /* errno: bytes to or from the child are lost; 0: none */
     pthread_t thread;
     bool apart; /* the thread is there; else the child had ended when neap_child_start returned */
     engine_lock lock;
@@ -65,13 +68,17 @@ static void child_dispose(neap_child *child) {
     free(child);
 }
 
-/* Appends bytes, or drops them where there is no memory. */
-static void child_append(child_text *text, const char *data, size_t bytes) {
+static void child_append(neap_child *child, int stream, const char *data, size_t bytes) {
+    child_text *text = &child->outputs[stream];
     if (text->bytes + bytes > text->capacity) {
         size_t capacity = text->capacity ? text->capacity * 2 : PIECE;
-        char *grown = capacity > MOST_OUTPUT ? NULL : realloc(text->data, capacity);
-        if (!grown)
+        if (capacity > MOST_OUTPUT)
             return;
+        char *grown = realloc(text->data, capacity);
+        if (!grown) {
+            child->failure = ENOMEM;
+            return;
+        }
         text->data = grown;
         text->capacity = capacity;
     }
@@ -81,10 +88,15 @@ static void child_append(child_text *text, const char *data, size_t bytes) {
 
 static void child_read(neap_child *child, int stream, char *piece) {
     ssize_t count = read(child->output_fds[stream], piece, PIECE);
-    if (count > 0)
-        child_append(&child->outputs[stream], piece, (size_t)count);
-    else if (count == 0 || (errno != EAGAIN && errno != EINTR))
-        child_close(&child->output_fds[stream]);
+    if (count > 0) {
+        child_append(child, stream, piece, (size_t)count);
+        return;
+    }
+    if (count < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (count < 0)
+        child->failure = errno;
+    child_close(&child->output_fds[stream]);
 }
 
 /* A child that does not read to the end ends its input; that is no failure. */
@@ -93,7 +105,10 @@ static void child_write(neap_child *child) {
     ssize_t count = write(child->input_fd, child->input + child->input_done, left);
     if (count > 0)
         child->input_done += (size_t)count;
-    if (child->input_done == child->input_bytes || (count < 0 && errno != EAGAIN && errno != EINTR))
+    bool failed = count < 0 && errno != EAGAIN && errno != EINTR;
+    if (failed && errno != EPIPE)
+        child->failure = errno;
+    if (failed || child->input_done == child->input_bytes)
         child_close(&child->input_fd);
 }
 
@@ -239,6 +254,7 @@ int neap_child_start(const char *const *words, const void *input, size_t bytes, 
     if (bytes)
         memcpy(child->input, input, bytes);
     child->input_bytes = bytes;
+    snprintf(child->program, sizeof child->program, "%s", words[0]);
     int error = child_open(child, words);
     if (error) {
         child_dispose(child);
@@ -259,7 +275,11 @@ int neap_child_poll(neap_child *child, neap_waker *waker) {
     bool ended = child->ended;
     child->waker = ended ? NULL : waker;
     engine_lock_drop(&child->lock);
-    return ended ? NEAP_OK : NEAP_PENDING;
+    if (!ended)
+        return NEAP_PENDING;
+    return child->failure ? neap_error(NEAP_E_IO, "what '%s' was given, or wrote, is lost in part: %s", child->program,
+                                       strerror(child->failure))
+                          : NEAP_OK;
 }
 
 int neap_child_status(const neap_child *child) {

@@ -14,7 +14,8 @@ typedef struct neap_child neap_child;
  * child's standard input. NEAP_E_LIBRARY: there is no such program; NEAP_E_IO: the program cannot be run. */
 NEAP_API int neap_child_start(const char *const *words, const void *input, size_t bytes, neap_child **out); /* OWNED */
 /* Does not wait. NEAP_OK: the child has ended and closed its output. NEAP_PENDING: not yet; `waker` (may be NULL) is
- * woken then, and has to live as long as the child. */
+ * woken then, and has to live as long as the child. NEAP_E_IO: the child has ended, and the system refused to move all
+ * bytes. */
 NEAP_API int neap_child_poll(neap_child *child, neap_waker *waker);
 /* Of an ended child: the status of waitpid. */
 NEAP_API int neap_child_status(const neap_child *child);
