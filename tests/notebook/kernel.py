@@ -89,6 +89,13 @@ class WithKernel(unittest.TestCase):
     def send(self, code, **options):
         return self.kc.execute(code, **options)
 
+    def gate(self):
+        """A function, and a command of the shell that ends when it has been called."""
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        path = os.path.join(folder, "open")
+        return lambda: open(path, "w").close(), f"while [ -d {folder} -a ! -e {path} ]; do sleep 0.02; done"
+
     def reply_to(self, request):
         end = time.monotonic() + TIMEOUT
         while time.monotonic() < end:
@@ -191,8 +198,10 @@ class Outputs(WithKernel):
         self.reply_to(second)
         cell = Cell(self.until_idle(first), {"content": {}})
         self.assertEqual(cell.text(), "7.0\n")
-        late = self.run_cell("os.execute '(sleep 0.4; echo late) &' print 'started'")
+        release, wait = self.gate()
+        late = self.run_cell(f"os.execute '({wait}; echo late) &' print 'started'")
         self.assertEqual(late.text(), "started\n")
+        release()
         message = self.kc.get_iopub_msg(timeout=TIMEOUT)
         self.assertEqual(message["content"]["text"], "late\n")
         self.assertEqual(message["parent_header"]["msg_id"], late.messages[0]["parent_header"]["msg_id"])
@@ -419,7 +428,10 @@ class Values(WithKernel):
         self.check_alive()
 
     def test_stop_on_error(self):
-        requests = [self.send(code) for code in ("os.execute 'sleep 0.5' error 'first'", "print 'second'", "'third'")]
+        release, wait = self.gate()
+        requests = [self.send(code) for code in (f"os.execute '{wait}' error 'first'", "print 'second'", "'third'")]
+        time.sleep(0.5)  # until all of them have come
+        release()
         replies = [self.reply_to(r)["content"]["status"] for r in requests]
         self.assertEqual(replies, ["error", "aborted", "aborted"])
         requests = [self.send(c, stop_on_error=False) for c in ("os.execute 'sleep 0.2' error 'first'", "print 'x'")]
