@@ -5,7 +5,8 @@
  * The thread sleeps in poll() on the pipes and on an eventfd that neap_child_free writes to. It owns everything of the
  * child but `ended` and `waker`, which the lock guards, until it has set `ended`; whoever sees that may read the rest.
  * Where the system gives no thread, neap_child_start does its work. What the child wrote beyond MOST_OUTPUT bytes is
- * dropped: a program that never stops writing does not take all memory.
+ * dropped: a program that never stops writing does not take all memory. Bytes that were lost, so or by a refused call,
+ * make an error of the call: neap_child_poll returns it.
  */
 #include "engine/child.h"
 
@@ -72,11 +73,9 @@ static void child_append(neap_child *child, int stream, const char *data, size_t
     child_text *text = &child->outputs[stream];
     if (text->bytes + bytes > text->capacity) {
         size_t capacity = text->capacity ? text->capacity * 2 : PIECE;
-        if (capacity > MOST_OUTPUT)
-            return;
-        char *grown = realloc(text->data, capacity);
+        char *grown = capacity > MOST_OUTPUT ? NULL : realloc(text->data, capacity);
         if (!grown) {
-            child->failure = ENOMEM;
+            child->failure = capacity > MOST_OUTPUT ? EFBIG : ENOMEM;
             return;
         }
         text->data = grown;

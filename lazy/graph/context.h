@@ -162,8 +162,8 @@ typedef struct lazy_collector {
     uint64_t above;  /* live bytes that ask for a collection */
     int64_t unseen;  /* bytes allocated since live bytes were last looked at */
     int64_t since;   /* bytes allocated since the last whole cycle, and those of `awaited` */
-    int64_t much;    /* pending bytes that are worth a cycle; */
-    int64_t asks_at; /* so many more than the last one has seen, or than are left of these, ask for one */
+    int64_t much;    /* bytes of pending arrays that are worth a whole cycle */
+    int64_t asks_at; /* pending bytes from which a cycle is due: `much` above those that the last one left */
     int64_t awaited; /* bytes that the last flush for somebody who waits has allocated: no cycle meanwhile frees them */
     int64_t took;    /* time of a thread in ns that a whole cycle takes, less by each one in steps; 0: not known */
     uint64_t made;   /* bytes of blocks taken from the system until the last whole cycle */

@@ -1,10 +1,26 @@
 /* child.c: programs run beside the process: what goes in and comes out, how they end, what is left of them. */
 #include "engine/child.h"
 
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/engine/common.h"
+
+static atomic_bool refused;
+
+/* In the place of libc's: reads of pipes fail where the test says so. */
+ssize_t read(int fd, void *to, size_t bytes) {
+    struct stat facts;
+    if (atomic_load(&refused) && fstat(fd, &facts) == 0 && S_ISFIFO(facts.st_mode)) {
+        errno = EIO;
+        return -1;
+    }
+    return syscall(SYS_read, fd, to, bytes);
+}
 
 static void wait_for(neap_child *child) {
     neap_waker *waker;
@@ -62,6 +78,21 @@ static void missing(void) {
     CHECK_TEXT(neap_error_text(), "no-such-program-here");
 }
 
+/* Output that the system does not give is no shorter output. */
+static void lost(void) {
+    const char *words[] = {"sh", "-c", "echo out", NULL};
+    neap_child *child;
+    atomic_store(&refused, true);
+    if (CHECK_EQ(neap_child_start(words, NULL, 0, &child), NEAP_OK)) {
+        wait_for(child);
+        CHECK_EQ(neap_child_poll(child, NULL), NEAP_E_IO);
+        CHECK_TEXT(neap_error_text(), "'sh'");
+        CHECK_TEXT(neap_error_text(), strerror(EIO));
+        neap_child_free(child);
+    }
+    atomic_store(&refused, false);
+}
+
 /* One that would run for ever, also with its output closed or in children of its own, ends when it is freed. */
 static void unwanted(void) {
     const char *scripts[] = {"sleep 1000", "exec >&- 2>&-; sleep 1000", "sleep 1000 & wait"};
@@ -83,6 +114,7 @@ int main(void) {
     much();
     ends();
     missing();
+    lost();
     unwanted();
     neap_engine_stop();
     return check_end();
