@@ -10,16 +10,16 @@
 #include "engine/op_internal.h"
 
 enum { ENGINE_MEMORY_CLASSES = 160 };
-enum { ENGINE_MEMORY_WAITED = 1 << 20 }; /* from so many bytes on, waiting for a block may be better than making one */
+enum { ENGINE_MEMORY_LARGE = 1 << 16 }; /* bytes: smaller blocks come and go without a look at the others */
 
 typedef struct engine_memory { /* the buffers of one memory: of a device, or of all CPU devices */
     struct engine_memory_class {
         engine_lock lock;
-        neap_buffer *first;    /* free blocks */
-        uint64_t kept;         /* how many free blocks there are */
-        uint64_t least;        /* the fewest free blocks since the window began */
-        uint64_t taken;        /* from the pool or made, ever */
-        _Atomic int64_t dying; /* large blocks of work in flight alone */
+        neap_buffer *first;              /* free blocks */
+        uint64_t kept;                   /* how many free blocks there are */
+        uint64_t least;                  /* the fewest free blocks since the window began */
+        uint64_t taken;                  /* from the pool or made, ever */
+        neap_buffer *dying, *last_dying; /* large blocks of work in flight alone, the longest first */
     } classes[ENGINE_MEMORY_CLASSES];
     _Atomic uint64_t live, peak, limit;
     _Atomic uint64_t recent, before; /* the highest live bytes of this window, and of the last */
@@ -28,23 +28,25 @@ typedef struct engine_memory { /* the buffers of one memory: of a device, or of 
     _Atomic uint64_t made_bytes;     /* of blocks got */
     _Atomic uint64_t total;          /* bytes of the device, once asked for; 0: not known */
     _Atomic int64_t window;          /* when it began */
-    _Atomic bool awaited;            /* somebody waits for a large block to come back; looked at without the lock */
-    engine_lock waiting;
-    engine_watch *watches;
-    bool host; /* good for the CPU */
+    bool host;                       /* good for the CPU */
 } engine_memory;
 
 struct neap_buffer { /* with its block, also a free one */
     neap_var var;
-    _Atomic uint64_t refs;      /* references, in the upper half the lent ones (buffer.c) */
-    _Atomic bool dying;         /* counts as such in its class; large */
-    _Atomic uint64_t mark;      /* of what it holds; 0: nobody has asked */
+    _Atomic uint64_t refs; /* references, in the upper half the lent ones (buffer.c) */
+    bool dying;            /* in the list of dying blocks, under the lock of the class */
+    _Atomic bool slow;     /* an async op has come to the queue of the variable */
+    _Atomic uint32_t used; /* the number of the last op there, less engine_far_behind() for a wide op */
+    union {
+        _Atomic uint64_t mark; /* of what it holds; 0: nobody has asked */
+        neap_buffer *before;   /* among the dying */
+    };
     int device;                 /* its number then */
     int class;                  /* of its size; ENGINE_BORROWED: memory of others */
     struct engine_device *home; /* owner of the memory; a living buffer holds a reference */
     size_t bytes;               /* asked for */
     void *data;
-    neap_buffer *next; /* in the pool */
+    neap_buffer *next; /* in the pool, or among the dying */
 };
 
 enum { ENGINE_BORROWED = -1 };
@@ -102,8 +104,11 @@ void engine_devices_close(void);  /* at stop, when nothing runs any more */
 /* memory.c */
 /* A block, counted as live; the caller sets the rest of the header. NEAP_E_MEMORY with the error set. */
 int engine_memory_take(engine_device *home, size_t bytes, neap_buffer **out);
-void engine_memory_keep(neap_buffer *buffer);                    /* TAKES an unused block */
-void engine_memory_dying(neap_buffer *buffer);                   /* a large buffer: now of work in flight alone */
+void engine_memory_keep(neap_buffer *buffer);      /* TAKES an unused block */
+void engine_memory_dying(neap_buffer *buffer);     /* a large buffer: now of work in flight alone */
+void engine_memory_end_dying(neap_buffer *buffer); /* under the lock of the class */
+/* Of blocks of so many bytes; NULL: there are none. */
+struct engine_memory_class *engine_memory_class_of(engine_device *home, size_t bytes);
 void engine_memory_evict(engine_device *device, uint64_t bytes); /* gives back so many pooled bytes, or all */
 /* Ends a window that has lasted long enough at `now`, and gives back the blocks unused in it. */
 void engine_memory_tidy(engine_device *device, int64_t now);
@@ -126,6 +131,18 @@ void engine_memory_window(int64_t ns);    /* how long windows last; for tests */
 void engine_memory_slack(uint64_t bytes); /* free bytes that always stay; 0: by the device; for tests */
 
 /* buffer.c */
+/* How many ops further on an op hardly waits by following one: each worker has taken another since. */
+static inline uint32_t engine_far_behind(void) {
+    return (uint32_t)engine.workers + 2;
+}
+/* The op of this number has come to the queue of the buffer's variable, which is locked. */
+static inline void engine_buffer_used(neap_buffer *buffer, const engine_op *op, uint32_t number) {
+    if (op->flags & NEAP_PUSH_WIDE)
+        number -= engine_far_behind();
+    atomic_store_explicit(&buffer->used, number, memory_order_relaxed);
+    if (op->flags & ENGINE_OP_ASYNC)
+        atomic_store_explicit(&buffer->slow, true, memory_order_relaxed);
+}
 engine_device *engine_buffer_home(const neap_buffer *buffer); /* BORROWED with the buffer */
 /* Is its device open still, under its number? */
 static inline bool engine_buffer_is_open(const neap_buffer *buffer) {

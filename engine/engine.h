@@ -138,7 +138,8 @@ NEAP_API void neap_complete(neap_completion *done, int status);
 enum {
     NEAP_PUSH_SMALL = 1,  /* a few microseconds at most: may run at its push, or on any waiting thread */
     NEAP_PUSH_ALWAYS = 2, /* runs even if an input failed, and does not pass the failure on (tokens, frees) */
-    NEAP_PUSH_COPY = 4    /* moves data between devices: has a stream of its own where the device has streams */
+    NEAP_PUSH_COPY = 4,   /* moves data between devices: has a stream of its own where the device has streams */
+    NEAP_PUSH_WIDE = 8    /* has enough work for all workers, and splits the work: little else runs meanwhile */
 };
 
 typedef struct neap_push {      /* everything about a push but its work; zero is a default for each field */
@@ -275,6 +276,13 @@ typedef struct neap_buffer neap_buffer;
 /* SHARED, one reference. NEAP_E_MEMORY when the allocation or the limit of neap_memory_limit fails; contents are
  * undefined. bytes may be 0. */
 NEAP_API int neap_buffer_new(int device, size_t bytes, neap_buffer **out);
+/* The same in the order of ops, for a caller who touches the buffer by ops alone, of which the first writes it and
+ * comes behind so many others (ahead). A large buffer may be one that only ops in flight still use (lent references),
+ * and the write waits for these. Such ops were pushed long enough before, or are so wide, that hardly anything could
+ * have run in between; none of them is async. */
+NEAP_API int neap_buffer_new_ordered(int device, size_t bytes, int ahead, neap_buffer **out);
+/* From how many bytes on that may be; 0: as at the start. For tests. */
+NEAP_API void neap_buffer_ordered_from(int64_t bytes);
 /* SHARED, one reference: a buffer over memory of somebody else, in the memory of the CPU devices, that nobody writes
  * while it lives: neap does not, and it counts as nobody's own (neap_buffer_sole, neap_buffer_owned). `release` (may be
  * NULL) gets `arg`, on any thread, after its last use. An error calls nothing. It counts in no statistics. */
@@ -331,10 +339,6 @@ NEAP_API void neap_memory_limit(uint64_t bytes); /* of the CPU devices' memory; 
 /* Gives pooled blocks back to the system, on all devices. Blocks that were unused for some seconds are given back
  * without this call. */
 NEAP_API void neap_memory_trim(void);
-/* Whether it is better to wait for a block of so many bytes than to make one: NEAP_PENDING if the CPU devices' pool has
- * none, and work in flight holds two or more to which nobody else refers; `waker` is woken when one comes back. For
- * callers that can pause: NEAP_OK is no promise, and a buffer can be had at any time. */
-NEAP_API int neap_memory_poll(size_t bytes, neap_waker *waker);
 
 typedef struct neap_engine_counts { /* counters that tests assert on */
     uint64_t pushed, completed, inlined, skipped;

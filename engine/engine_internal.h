@@ -199,6 +199,7 @@ struct neap_var { /* one cache line */
     bool writing;                   /* granted */
     bool deleted;                   /* destroy when nothing is granted any more */
     bool in_buffer;                 /* first member of a neap_buffer */
+    bool anew;                      /* the next write that is pushed forgets earlier failures */
     uint32_t writes;                /* pushed and not completed */
     struct engine_early_var *early; /* stream_order.c. NULL: no op on a stream has used the variable */
     engine_entry *head, *tail;
@@ -236,7 +237,9 @@ static inline int engine_var_access(const neap_var *var, int access, uint32_t ep
 uint64_t engine_var_target(neap_var *var); /* the version after all writes pushed so far */
 /* Adds a watch for a version. NEAP_OK: the version is reached. NEAP_PENDING: the waker is woken when to look again. */
 int engine_var_watch(neap_var *var, neap_waker *waker, uint64_t target);
-bool engine_var_idle(neap_var *var); /* nothing is granted or queued */
+uint32_t engine_var_entered(void);         /* how many ops have come to queues, ever */
+void engine_var_begin_anew(neap_var *var); /* the next write that is pushed, whatever became of earlier writes */
+bool engine_var_idle(neap_var *var);       /* nothing is granted or queued */
 
 /* ---- State (state.c, status.c, cores.c) -------------------------------------------------------------------------- */
 enum { ENGINE_DEVICES_MOST = 1024, ENGINE_WORKERS_MOST = 1024 };

@@ -34,7 +34,6 @@
 
 enum { ALIGN = 64, LINEAR = 4 /* classes below this are multiples of ALIGN */, CLASSES = ENGINE_MEMORY_CLASSES };
 
-static const uint64_t LARGE = UINT64_C(1) << 16;  /* smaller blocks come and go without a look at the whole pool */
 static const uint64_t SLACK = UINT64_C(64) << 20; /* free bytes that are never too many; of a large device, a part */
 enum { SLACK_PART = 64 };
 static _Atomic uint64_t slack_bytes; /* instead; 0: none */
@@ -214,9 +213,9 @@ int engine_memory_alloc(engine_device *device, neap_stream *stream, size_t bytes
 static int make_block(engine_device *home, int class, uint64_t live, neap_buffer **out) {
     engine_memory *memory = &home->memory;
     size_t bytes = class_bytes(class);
-    if (bytes >= LARGE)
+    if (bytes >= ENGINE_MEMORY_LARGE)
         evict_for_block(home, live, bytes);
-    if (bytes >= LARGE && !memory->host)
+    if (bytes >= ENGINE_MEMORY_LARGE && !memory->host)
         atomic_store_explicit(&engine_memory_was_taken, true, memory_order_relaxed);
     engine_slab *slab = slab_of(home, class);
     neap_buffer *buffer = engine_slab_get(slab);
@@ -284,66 +283,48 @@ int engine_memory_take(engine_device *home, size_t bytes, neap_buffer **out) {
     return NEAP_OK;
 }
 
+/* ---- Of work in flight ------------------------------------------------------------------------------------------- */
+
 void engine_memory_dying(neap_buffer *buffer) {
-    if (!atomic_exchange_explicit(&buffer->dying, true, memory_order_relaxed))
-        atomic_fetch_add(&buffer->home->memory.classes[buffer->class].dying, 1);
-}
-
-static void fire_watches(engine_memory *memory) {
-    engine_lock_take(&memory->waiting);
-    engine_watch *due = engine_watch_take(&memory->watches, 0);
-    atomic_store(&memory->awaited, false);
-    engine_lock_drop(&memory->waiting);
-    engine_watch_fire(due);
-}
-
-static bool is_short(engine_memory *memory, int class) {
-    struct engine_memory_class *of = &memory->classes[class];
+    struct engine_memory_class *of = &buffer->home->memory.classes[buffer->class];
     engine_lock_take(&of->lock);
-    bool none = of->kept == 0;
+    if (!buffer->dying) {
+        buffer->dying = true;
+        buffer->next = NULL;
+        buffer->before = of->last_dying;
+        *(of->last_dying ? &of->last_dying->next : &of->dying) = buffer;
+        of->last_dying = buffer;
+    }
     engine_lock_drop(&of->lock);
-    return none && atomic_load(&of->dying) >= 2;
 }
 
-/* A waiter sets `awaited` and then looks at the blocks; who keeps a block does so and then looks at `awaited`. */
-int neap_memory_poll(size_t bytes, neap_waker *waker) {
-    engine_memory *memory = &engine_cpu.memory;
+void engine_memory_end_dying(neap_buffer *buffer) {
+    struct engine_memory_class *of = &buffer->home->memory.classes[buffer->class];
+    *(buffer->before ? &buffer->before->next : &of->dying) = buffer->next;
+    *(buffer->next ? &buffer->next->before : &of->last_dying) = buffer->before;
+    buffer->dying = false;
+    atomic_store_explicit(&buffer->mark, 0, memory_order_relaxed);
+}
+
+struct engine_memory_class *engine_memory_class_of(engine_device *home, size_t bytes) {
     int class = class_of(bytes);
-    if (class == CLASSES || engine_phase() != ENGINE_RUNNING || !is_short(memory, class))
-        return NEAP_OK;
-    engine_bulk_flush(engine_self());
-    engine_watch *made = waker ? engine_alloc(sizeof *made) : NULL;
-    if (!made)
-        return NEAP_OK; /* nothing depends on waiting */
-    engine_lock_take(&memory->waiting);
-    made = engine_watch_add(&memory->watches, made, waker, 0);
-    atomic_store(&memory->awaited, true);
-    engine_lock_drop(&memory->waiting);
-    free(made);
-    if (is_short(memory, class))
-        return NEAP_PENDING;
-    fire_watches(memory);
-    return NEAP_OK;
+    return class < CLASSES ? &home->memory.classes[class] : NULL;
 }
 
 void engine_memory_keep(neap_buffer *buffer) {
     engine_device *home = buffer->home;
     struct engine_memory_class *to = &home->memory.classes[buffer->class];
     uint64_t size = class_bytes(buffer->class);
-    bool was_dying = atomic_exchange_explicit(&buffer->dying, false, memory_order_relaxed);
     if (home->memory.host)
         HIDE(buffer->data, size);
     engine_lock_take(&to->lock);
+    if (buffer->dying)
+        engine_memory_end_dying(buffer);
     buffer->next = to->first;
     to->first = buffer;
     to->kept++;
     engine_lock_drop(&to->lock);
     atomic_fetch_sub_explicit(&home->memory.live, size, memory_order_relaxed);
-    if (was_dying) {
-        atomic_fetch_sub(&to->dying, 1);
-        if (atomic_load(&home->memory.awaited))
-            fire_watches(&home->memory);
-    }
-    if (size >= LARGE)
+    if (size >= ENGINE_MEMORY_LARGE)
         engine_memory_tidy(home, engine_now());
 }

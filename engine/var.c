@@ -64,6 +64,12 @@ uint64_t neap_var_version(const neap_var *var) {
     return atomic_load_explicit(&var->version, memory_order_acquire);
 }
 
+void engine_var_begin_anew(neap_var *var) {
+    engine_lock_take(&var->lock);
+    var->anew = true;
+    engine_lock_drop(&var->lock);
+}
+
 bool engine_var_idle(neap_var *var) {
     engine_lock_take(&var->lock);
     bool idle = is_idle(var);
@@ -76,6 +82,13 @@ bool engine_var_idle(neap_var *var) {
 static void unlock_list(int count, neap_var *const *vars) {
     for (int i = 0; i < count; i++)
         engine_lock_drop(&vars[i]->lock);
+}
+
+/* Of a locked idle variable, whose buffer was taken over: what was written before is nobody's any more. */
+static void forget_past(neap_var *var) {
+    engine_failure_release(var->failure);
+    var->failure = NULL;
+    var->anew = false;
 }
 
 /* Tries the locks without waiting, so their order does not matter; a variable that is listed twice fails here, too. */
@@ -102,6 +115,8 @@ bool engine_var_claim(int nreads, neap_var *const *reads, int nwrites, neap_var 
         engine_lock_drop(&reads[i]->lock);
     }
     for (int i = 0; i < nwrites; i++) {
+        if (writes[i]->anew)
+            forget_past(writes[i]);
         writes[i]->writing = true;
         writes[i]->writes++;
         engine_lock_drop(&writes[i]->lock);
@@ -132,10 +147,26 @@ static void sort_by_address(neap_var **vars, uint32_t count) {
     }
 }
 
-/* Grants the entry or appends it to the queue of its locked variable. True: granted. */
-static bool enter(engine_entry *entry) {
+static _Atomic uint32_t entered; /* ops that came to queues so far */
+
+uint32_t engine_var_entered(void) {
+    return atomic_load_explicit(&entered, memory_order_relaxed);
+}
+
+static uint32_t number_op(void) {
+    return atomic_fetch_add_explicit(&entered, 1, memory_order_relaxed);
+}
+
+/* Grants the entry, of the op of this number, or appends it to the queue of its locked variable. True: granted. */
+static bool enter(engine_entry *entry, uint32_t number) {
     neap_var *var = entry->var;
     var->writes += entry->writes;
+    if (var->in_buffer)
+        engine_buffer_used((neap_buffer *)var, engine_entry_op(entry), number);
+    if (var->anew && entry->writes > 0) {
+        entry->access = entry->access == ENGINE_WRITE ? ENGINE_FRESH : entry->access;
+        var->anew = false;
+    }
     if (entry->access == ENGINE_READ ? !var->writing && !var->head : is_idle(var)) {
         if (entry->access == ENGINE_READ) {
             var->readers++;
@@ -172,20 +203,20 @@ static bool enqueue_one(engine_op *op) {
     neap_var *var = op->entries[0].var;
     atomic_store_explicit(&op->waiting, 1, memory_order_relaxed);
     engine_lock_take(&var->lock);
-    bool granted = enter(&op->entries[0]);
+    bool granted = enter(&op->entries[0], number_op());
     engine_lock_drop(&var->lock);
     return granted; /* if not, the op is another thread's from the moment of the drop on */
 }
 
 /* The same for an op that may start early. */
 static bool enqueue_for_stream(engine_op *op, neap_var *const *order) {
-    uint32_t count = op->entry_count, granted = 0, promised = 0;
+    uint32_t count = op->entry_count, granted = 0, promised = 0, number = number_op();
     bool sure = true;
     atomic_store_explicit(&op->waiting, engine_early_start_count(count + 1), memory_order_relaxed);
     for (uint32_t i = 0; i < count; i++)
         engine_lock_take(&order[i]->lock);
     for (uint32_t i = 0; i < count; i++) {
-        bool is_granted = enter(&op->entries[i]);
+        bool is_granted = enter(&op->entries[i], number);
         granted += is_granted;
         promised += op->entries[i].promised;
         sure = sure && engine_early_is_sure(&op->entries[i], is_granted);
@@ -202,11 +233,12 @@ bool engine_var_enqueue(engine_op *op, neap_var *const *order) {
         return enqueue_for_stream(op, order);
     if (count == 1)
         return enqueue_one(op);
+    uint32_t number = number_op();
     atomic_store_explicit(&op->waiting, count + 1, memory_order_relaxed); /* one more: not ready before we are done */
     for (uint32_t i = 0; i < count; i++)
         engine_lock_take(&order[i]->lock);
     for (uint32_t i = 0; i < count; i++)
-        granted += enter(&op->entries[i]);
+        granted += enter(&op->entries[i], number);
     for (uint32_t i = 0; i < count; i++)
         engine_lock_drop(&order[i]->lock);
     if (granted == count)

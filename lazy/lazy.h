@@ -59,9 +59,6 @@ enum { NEAP_COLLECT_NOTHING = 0, NEAP_COLLECT_STEP = 1, NEAP_COLLECT_CYCLE = 2, 
 NEAP_API int neap_collector_due(neap_ctx *ctx);
 NEAP_API void neap_cycle_begin(neap_ctx *ctx);
 NEAP_API void neap_cycle_end(neap_ctx *ctx);
-/* NEAP_PENDING while dead arrays of the size of the last large one only wait for their readers: better than mapping new
- * memory is to wait for one of them. The waker is woken; a wait ends soon in any case. */
-NEAP_API int neap_room(neap_ctx *ctx);
 /* Gives the last recorded node its script line. After neap_site_reset (each loaded chunk) every node's line is asked
  * for, until the answers for its op repeat themselves, as in a loop: then more and more rarely, until there is a new
  * line again. Other nodes get the chunk's name, and the last line told of an identical region. */
@@ -261,11 +258,11 @@ typedef struct neap_kernel_limits {
 } neap_kernel_limits;
 /* NEAP_E_ARGUMENT: an instruction set that is unknown or that the CPU does not have; another chunk. */
 NEAP_API int neap_debug_kernels(const neap_kernel_limits *limits);
-/* What a whole cycle of Lua's collector is taken to cost, instead of what is measured, and how long a wait for a dead
- * array's memory may take; 0: as at the start. For tests, since measured times decide otherwise what is mapped. */
-NEAP_API void neap_debug_collector(neap_ctx *ctx, int64_t cycle_ns, int64_t patience_ns);
-/* In plans that are made from now on, buffers of at least so many bytes share memory if they can; 0: as at the start.
- * For tests: no result depends on it. */
+/* What a whole cycle of Lua's collector is taken to cost, instead of what is measured; 0: as at the start. For tests,
+ * since measured times decide otherwise what is mapped. */
+NEAP_API void neap_debug_collector(neap_ctx *ctx, int64_t cycle_ns);
+/* In plans that are made from now on, buffers of at least so many bytes share memory if they can, and runs take over
+ * such ones from work in flight; 0: as at the start. For tests: no result depends on the number. */
 NEAP_API void neap_debug_memory_plan(int64_t bytes);
 /* on = 1: from now on an op on the host fails if its result has a NaN and none of its operands has. Plans that are made
  * then have a step for each op; in those that were made before a step may fail that has several. 0: not. */

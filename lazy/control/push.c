@@ -24,8 +24,8 @@ static void free_control_run(void *arg) {
     lazy_control_run *state = arg;
     for (int k = 0; k < state->n; k++)
         plan_unsettled_let_go(state->bufs[k], state->unsettled);
-    neap_buffer_release(state->block);
-    neap_buffer_release(state->scratch);
+    plan_unsettled_let_go(state->block, state->unsettled);
+    plan_unsettled_let_go(state->scratch, state->unsettled);
     free(state->frames);
     control_runner_release(state->runner);
     free(state->in);
@@ -51,8 +51,8 @@ static int new_control_run(neap_ctx *ctx, const lazy_launch *launch, lazy_contro
     state->ctx = ctx;
     state->unsettled = launch->unsettled;
     state->runner = control_runner_retain(runner);
-    state->block = neap_buffer_retain(launch->bufs[node->nin]);
-    state->scratch = neap_buffer_retain(launch->scratch);
+    plan_unsettled_hold(state->block = launch->bufs[node->nin], state->unsettled);
+    plan_unsettled_hold(state->scratch = launch->scratch, state->unsettled);
     for (; state->n < node->nin; state->n++) {
         int64_t offset = launch->step->offsets[state->n] * neap_dtype_bytes(node->in[state->n]->dtype);
         plan_unsettled_hold(state->bufs[state->n] = launch->bufs[state->n], state->unsettled);

@@ -174,10 +174,7 @@ typedef struct lazy_collector {
     int64_t keep;    /* time that such a one took; 0: not known */
     int64_t least;   /* that a whole cycle has taken since; 0: there was no such one, or none since */
     int64_t excess;  /* what all of them have taken beyond that */
-    int64_t large;   /* bytes of the last large buffer for whose like nobody has waited yet; 0: none */
-    int64_t until;   /* how long the wait for one may take; 0: nobody waits */
-    int64_t again;   /* no wait before: the last one was in vain */
-    int64_t said, patience; /* neap_debug_collector */
+    int64_t said;    /* neap_debug_collector */
     /* Of an update of a large array that only a dead handle may name (graph_collects_first): how often its flush was
      * put off for a cycle (-1: Lua runs one), a measure of how often cycles found it alive, and how many flushes ask
      * for none. */

@@ -21,9 +21,6 @@
  *
  *   - Before an update of a large array that nothing but a handle names: if that is dead, as in x = x:at{i}:set(v), the
  *     update needs no copy. Where cycles do not find it dead, fewer and fewer updates ask for one.
- *
- * A script that runs ahead of the workers drops arrays that work in flight still reads. Where two or more of the size
- * of the last large one do so and the pool has none, it waits for one of them.
  */
 #include <time.h>
 
@@ -40,7 +37,6 @@ static const uint64_t GROWN_PART = 8;          /* of what is live: new blocks th
 static const int64_t MADE_BYTES_PER_NS = 2; /* of blocks that were taken: huge pages may be rare, and the host's too */
 static const int64_t LONG_NS = 1000000;     /* a cycle that is rather made in steps */
 static const int64_t KEEP_WORTH = 4, KEEP_LEAST_NS = 250000;
-static const int64_t PATIENCE_NS = 50000000, PAUSE_NS = 5000000000;
 
 int neap_safepoint(neap_ctx *ctx) {
     int bits = ctx->collector.requests;
@@ -188,26 +184,8 @@ void neap_cycle_end(neap_ctx *ctx) {
     ctx->collector.requests &= ~(NEAP_SAFEPOINT_SWEEP | NEAP_SAFEPOINT_STEP);
 }
 
-int neap_room(neap_ctx *ctx) {
-    lazy_collector *collector = &ctx->collector;
-    if (collector->large == 0)
-        return NEAP_OK;
-    int64_t now = clock_ns(CLOCK_MONOTONIC);
-    int status = now < collector->again ? NEAP_OK : neap_memory_poll((size_t)collector->large, ctx->waker);
-    if (status == NEAP_PENDING && collector->until == 0)
-        collector->until = now + (collector->patience ? collector->patience : PATIENCE_NS);
-    if (status == NEAP_PENDING && now < collector->until)
-        return status;
-    if (status == NEAP_PENDING)
-        collector->again = now + PAUSE_NS;
-    collector->large = collector->until = 0;
-    return NEAP_OK;
-}
-
-void neap_debug_collector(neap_ctx *ctx, int64_t cycle_ns, int64_t patience_ns) {
+void neap_debug_collector(neap_ctx *ctx, int64_t cycle_ns) {
     ctx->collector.said = ctx->collector.took = cycle_ns;
-    ctx->collector.patience = patience_ns;
-    ctx->collector.again = 0;
     graph_count_recorded_from_here(ctx);
 }
 
@@ -221,8 +199,6 @@ void graph_count_recorded_from_here(neap_ctx *ctx) {
 void graph_count_bytes(neap_ctx *ctx, int64_t bytes) {
     ctx->collector.unseen += bytes;
     ctx->collector.since += bytes;
-    if (bytes >= LARGE_BYTES)
-        ctx->collector.large = bytes;
     if (ctx->collector.unseen < LOOK_AT_BYTES)
         return;
     ctx->collector.unseen = 0;

@@ -46,8 +46,7 @@
 enum {
     LEAST_BYTES = 1 << 16, /* of a slot that takes part */
     MOST_STEPS = 4096,     /* of a plan, up to which ancestors are known */
-    APART = 16,            /* steps of a plan that may be under way at once */
-    WIDE_COST = 80000      /* ns: a step of so much work is split over the workers, if it is of a kind that can be */
+    APART = 16             /* steps of a plan that may be under way at once */
 };
 
 static _Atomic int64_t least_bytes = LEAST_BYTES;
@@ -57,6 +56,7 @@ struct lazy_memory_plan {
     size_t least;           /* bytes of a slot that takes part */
     bool serial;            /* of a body: its steps run one after the other, so nobody waits for memory */
     int32_t *first, *last;  /* by slot: the step that writes it first and the one that touches it last, -1: none */
+    int32_t *group;         /* by slot: the group of `first` */
     int32_t *start, *touch; /* touch[start[s]] … touch[start[s + 1] - 1] are the steps that touch slot s, in order */
     int32_t *home;          /* by slot: the slot whose buffer it gets */
     size_t *bytes;          /* by slot that is a home: of that buffer */
@@ -113,6 +113,7 @@ static void list_touches(lazy_memory_plan *r) {
 
 void neap_debug_memory_plan(int64_t bytes) {
     least_bytes = bytes > 0 ? bytes : LEAST_BYTES;
+    neap_buffer_ordered_from(bytes);
 }
 
 static bool worth_it(const lazy_plan *plan, size_t least) {
@@ -123,6 +124,17 @@ static bool worth_it(const lazy_plan *plan, size_t least) {
         made += one && plan->slots[s].made;
     }
     return plan->has_graphs || (made > 0 && large > 1);
+}
+
+static void find_groups(lazy_memory_plan *r) {
+    int32_t g = 0;
+    memset(r->group, 0, (size_t)r->plan->nslots * sizeof *r->group);
+    for (lazy_step_walk w = plan_walk(r->plan); g < r->plan->ngroups && plan_walk_next(&w);) {
+        g += w.t >= r->plan->groups[g].first + r->plan->groups[g].nsteps;
+        for (int32_t k = 0; k < w.step->nbufs; k++)
+            if (r->first[plan_walk_slot(&w, k)] == w.t)
+                r->group[plan_walk_slot(&w, k)] = g;
+    }
 }
 
 static void find_ends(lazy_memory_plan *r) {
@@ -140,11 +152,11 @@ static lazy_memory_plan *memory_plan_new(const lazy_plan *plan, size_t least, bo
     size_t words = plan->nsteps <= MOST_STEPS && !serial ? (steps + 63) / 64 : 0;
     lazy_memory_plan *r, own = {.plan = plan, .least = least, .serial = serial, .words = words};
     if (!LAZY_ARENA(LAZY_PART(r, 1), LAZY_PART(own.bytes, n), LAZY_PART(own.reach, steps * words),
-                    LAZY_PART(own.first, n), LAZY_PART(own.last, n), LAZY_PART(own.home, n), LAZY_PART(own.written, n),
-                    LAZY_PART(own.dead, n), LAZY_PART(own.start, n + 1), LAZY_PART(own.touch, touches),
-                    LAZY_PART(own.dies, n), LAZY_PART(own.asked, n), LAZY_PART(own.stays, n), LAZY_PART(own.ends, n),
-                    LAZY_PART(own.in_place, n), LAZY_PART(own.has_heir, n), LAZY_PART(own.shared, n),
-                    LAZY_PART(own.late, steps)))
+                    LAZY_PART(own.first, n), LAZY_PART(own.last, n), LAZY_PART(own.group, n), LAZY_PART(own.home, n),
+                    LAZY_PART(own.written, n), LAZY_PART(own.dead, n), LAZY_PART(own.start, n + 1),
+                    LAZY_PART(own.touch, touches), LAZY_PART(own.dies, n), LAZY_PART(own.asked, n),
+                    LAZY_PART(own.stays, n), LAZY_PART(own.ends, n), LAZY_PART(own.in_place, n),
+                    LAZY_PART(own.has_heir, n), LAZY_PART(own.shared, n), LAZY_PART(own.late, steps)))
         return NULL;
     *r = own;
     r->reach = words ? r->reach : NULL;
@@ -153,6 +165,7 @@ static lazy_memory_plan *memory_plan_new(const lazy_plan *plan, size_t least, bo
     find_late_steps(r);
     find_lifetimes(r);
     list_touches(r);
+    find_groups(r);
     find_ends(r);
     r->dies[0] = UINT8_MAX; /* `home` was found for nothing yet */
     return r;
@@ -202,9 +215,7 @@ static bool may_follow(const lazy_memory_plan *r, int32_t t, int32_t s) {
     for (int32_t i = r->start[s]; i < r->start[s + 1] && !r->serial; i++) {
         int32_t u = r->touch[i];
         const lazy_step *step = r->plan->steps[u];
-        bool splits = step->kind == LAZY_STEP_KERNEL || step->call.op->flags & LAZY_OP_SPLITS;
-        bool wide = splits && step->cost >= WIDE_COST;
-        bool soon = !r->late[u] && (wide || worth || t - u > APART);
+        bool soon = !r->late[u] && (plan_is_wide(step) || worth || t - u > APART);
         if (u != t && !soon && !reaches(r, t, u))
             return false;
     }
@@ -466,6 +477,10 @@ bool plan_memory_is_shared(const lazy_plan *plan, int32_t slot) {
 bool plan_memory_is_fresh(const lazy_plan *plan, int32_t slot, int32_t step) {
     const lazy_memory_plan *r = plan->reuse;
     return r && r->home[slot] != slot && r->first[slot] == step && !r->in_place[slot];
+}
+
+int32_t plan_memory_group(const lazy_plan *plan, int32_t slot) {
+    return plan->reuse ? plan->reuse->group[slot] : 0;
 }
 
 bool plan_memory_passes(const lazy_plan *plan, int32_t slot) {

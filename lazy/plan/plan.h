@@ -101,6 +101,12 @@ static inline bool plan_needs_scratch(const lazy_step *step) {
     return step->payload && step->payload->scratch;
 }
 
+enum { LAZY_WIDE_COST = 80000 }; /* ns: a step of so much work is split over the workers, if its kind can be */
+/* Does the step keep all workers busy by itself? */
+static inline bool plan_is_wide(const lazy_step *step) {
+    return step->cost >= LAZY_WIDE_COST && (step->kind == LAZY_STEP_KERNEL || step->call.op->flags & LAZY_OP_SPLITS);
+}
+
 /* ns: up to LAZY_SMALL_COST an op may run where the plan is pushed. Where somebody waits for a plan of a single op, the
  * op runs there up to LAZY_AWAITED_COST: callbacks and interrupts may wait for so long, and handing over and waking up
  * would be 5% of the time. */
@@ -457,6 +463,7 @@ bool plan_memory_is_shared(const lazy_plan *plan, int32_t slot);
 bool plan_memory_is_fresh(const lazy_plan *plan, int32_t slot, int32_t step);
 /* Is the slot of no use but to the steps of one launch graph? It has memory of its own then. */
 bool plan_memory_passes(const lazy_plan *plan, int32_t slot);
+int32_t plan_memory_group(const lazy_plan *plan, int32_t slot); /* by which the slot is written first */
 /* A flush has failed, with this status, after some of its steps were pushed. What was taken from leaves is lost, and
  * with it what was to be made of them: they fail for good. Returns the status, then no more that of a call that can be
  * repeated. */

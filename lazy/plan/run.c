@@ -100,6 +100,28 @@ static int new_buffer(const lazy_run *r, int device, size_t bytes, neap_buffer *
     return status;
 }
 
+/* The same, in the order of ops, of which this group's is the first that touches the buffer. */
+static int new_ordered(const lazy_run *r, int32_t group, int device, size_t bytes, neap_buffer **out) {
+    int status = neap_buffer_new_ordered(device, bytes, group, out);
+    if (status)
+        *out = NULL;
+    graph_count_bytes(r->ctx, (int64_t)bytes);
+    return status;
+}
+
+/* A slot's own. */
+static int make_slot(lazy_run *r, int32_t k) {
+    const lazy_plan *plan = r->plan;
+    size_t bytes = plan_memory_bytes(plan, k);
+    int device = plan->slots[k].device, status;
+    if (plan_memory_passes(plan, k)) /* its variable is in no push */
+        status = new_buffer(r, device, bytes, &r->made[k]);
+    else
+        status = new_ordered(r, plan_memory_group(plan, k), device, bytes, &r->made[k]);
+    r->bufs[k] = r->made[k];
+    return status;
+}
+
 static size_t scratch_bytes(const lazy_run *r, const lazy_step *step) {
     return plan_needs_scratch(step) ? step->payload->scratch(r->region[step->node], step->device) : 0;
 }
@@ -125,7 +147,7 @@ static int allocate_scratches(lazy_run *r) {
             status = new_buffer(r, device, bytes, &r->scratches[n++]);
         else if (shared->scratch)
             r->scratches[n++] = neap_buffer_retain(shared->scratch);
-        else if ((status = new_buffer(r, device, shared->bytes, &shared->scratch)) == 0)
+        else if ((status = new_ordered(r, 0, device, shared->bytes, &shared->scratch)) == 0)
             r->scratches[n++] = shared->scratch;
     }
     return status;
@@ -152,15 +174,13 @@ static int allocate(lazy_run *r) {
     const lazy_plan *plan = r->plan;
     int status = plan->nscratches ? allocate_scratches(r) : 0;
     for (int32_t c = 0; c < plan->ntransfers && status == 0; c++)
-        status = new_buffer(r, plan->transfers[c].device, plan->slots[plan->transfers[c].slot].bytes,
-                            &r->transferred[c].buffer);
+        status = new_ordered(r, 0, plan->transfers[c].device, plan->slots[plan->transfers[c].slot].bytes,
+                             &r->transferred[c].buffer);
     if (r->binding.keeping)
         bind_kept(r);
     for (int32_t k = 0; k < plan->nslots && status == 0; k++)
-        if (plan->slots[k].made && plan_memory_home(plan, k) == k && !plan_keep_has(r, k)) {
-            status = new_buffer(r, plan->slots[k].device, plan_memory_bytes(plan, k), &r->made[k]);
-            r->bufs[k] = r->made[k];
-        }
+        if (plan->slots[k].made && plan_memory_home(plan, k) == k && !plan_keep_has(r, k))
+            status = make_slot(r, k);
     for (int32_t k = 0; k < plan->nslots && plan->reuse && status == 0; k++)
         if (plan->slots[k].made && !r->made[k] && !plan_keep_has(r, k))
             r->made[k] = r->bufs[k] = share_home(r, k);
@@ -250,6 +270,7 @@ static int push_steps(lazy_run *r, const lazy_group *group, int32_t first, int32
     lazy_step *step = plan->steps[first];
     const bool *written = choose_buffers(r, group, first, nsteps);
     int64_t bytes = 0, cost = cost_of_steps(plan, first, nsteps);
+    uint32_t wide = nsteps == 1 && plan_is_wide(step) ? NEAP_PUSH_WIDE : 0;
     for (int32_t k = 0; k < group->nbufs; k++)
         if (written[k]) /* also what passes, which the op may keep to its end */
             bytes += (int64_t)plan->slots[group->slots[k]].bytes;
@@ -269,7 +290,7 @@ static int push_steps(lazy_run *r, const lazy_group *group, int32_t first, int32
     neap_push push = {.name = nsteps == 1 ? step->label : group->label,
                       .site = step_site(r, step),
                       .device = step->device,
-                      .flags = runs_at_push(r, cost) ? NEAP_PUSH_SMALL : 0,
+                      .flags = runs_at_push(r, cost) ? NEAP_PUSH_SMALL : wide,
                       .reads = r->reads,
                       .writes = r->writes,
                       .bytes = bytes,

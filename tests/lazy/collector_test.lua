@@ -5,7 +5,7 @@ local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 
 -- What decides is counted here, not measured.
-np.debug.collector { cycle_ns = 15000, patience_ns = 60e9 }
+np.debug.collector { cycle_ns = 15000 }
 
 local function size_of(n)
     return ("%.0f MB"):format(4 * n * n / 1e6)
@@ -89,13 +89,13 @@ check.test("arrays that were given back, but that recipes of dead handles read, 
         read:delete()
         r:delete()
     end, 80)
-    np.debug.collector { cycle_ns = 15000, patience_ns = 60e9 }
+    np.debug.collector { cycle_ns = 15000 }
     check.ok(blocks <= 10 + HELD_BY_TRACES, "blocks: " .. blocks)
     a:delete()
 end)
 
 check.test("where cycles are long, blocks that are taken from the system ask for one", function()
-    np.debug.collector { cycle_ns = 1000000, patience_ns = 60e9 } -- worth it for 80 MB, or for a block that is taken
+    np.debug.collector { cycle_ns = 1000000 } -- worth it for 80 MB, or for a block that is taken
     local a = (np.ones { 1000, 1000 } * 1):wait()
     local few, more
     jit.off()
@@ -117,7 +117,7 @@ check.test("where cycles are long, blocks that are taken from the system ask for
     check.ok(more <= 8, more .. " of 18 results")
     check.equal(made, 60)
     check.ok(cycles < 30, cycles .. " cycles for 60 results that are kept")
-    np.debug.collector { cycle_ns = 15000, patience_ns = 60e9 }
+    np.debug.collector { cycle_ns = 15000 }
 end)
 
 check.test("what waits to be asked for does not keep results of later calls", function()
@@ -191,7 +191,7 @@ check.test("results that are given back by hand ask for no cycle", function()
         tries = tries + 1
     end
     check.ok(not asked, "those that are given back do not")
-    np.debug.collector { cycle_ns = 15000, patience_ns = 60e9 }
+    np.debug.collector { cycle_ns = 15000 }
 end)
 
 -- ---- The library is kept --------------------------------------------------------------------------------------------

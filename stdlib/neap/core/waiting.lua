@@ -263,9 +263,6 @@ end
 --- NEAP_PENDING while the script is too far ahead of the workers.
 local function throttle() return C.neap_throttle(ctx) end
 
---- NEAP_PENDING while dead arrays come back so soon that new ones had better wait for their memory.
-local function room() return C.neap_room(ctx) end
-
 local stdout_told = false
 
 --- Raises if stdout cannot be written any more: its reader has gone, or the disk is full.
@@ -295,7 +292,6 @@ local function safepoint()
         sweep()
     elseif band(what, STEP) ~= 0 then
         collect_some()
-        await_work(room)
     end
     if band(what, INTERRUPT) ~= 0 then check_interrupt() end
     if band(what, CALLBACK) ~= 0 then

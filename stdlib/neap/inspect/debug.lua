@@ -106,20 +106,16 @@ function np.debug.nans(on)
     np.clear_caches() -- plans have kernels of several ops
 end
 
---- np.debug.collector{cycle_ns=…, patience_ns=…} -> nothing: what a cycle of Lua's collector is taken to cost, and how
--- long a script waits for the memory of an array that it has dropped. What is not given is measured, or as at the
--- start. For tests, which must not depend on measured times.
+--- np.debug.collector{cycle_ns=…} -> nothing: what a cycle of Lua's collector is taken to cost; without, the time is
+-- measured. For tests, which must not depend on measured times.
 --- cycle_ns: what a cycle of the collector is taken to cost
---- patience_ns: how long a script waits for memory
 --- > np.debug.collector{}
 function np.debug.collector(given)
-    given = core.options("debug.collector", given, { cycle_ns = true, patience_ns = true })
-    for name, value in pairs(given) do
-        if type(value) ~= "number" or value < 1 then
-            bad_argument("debug.collector", nil, name, "a number from 1 up", value)
-        end
+    local cycle = core.options("debug.collector", given, { cycle_ns = true }).cycle_ns
+    if cycle and (type(cycle) ~= "number" or cycle < 1) then
+        bad_argument("debug.collector", nil, "cycle_ns", "a number from 1 up", cycle)
     end
-    C.neap_debug_collector(ctx, given.cycle_ns or 0, given.patience_ns or 0)
+    C.neap_debug_collector(ctx, cycle or 0)
 end
 
 --- np.debug.jit_bytes() -> integer: what the programs of jitted functions take.
