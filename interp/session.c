@@ -260,21 +260,41 @@ static void take_reserve(void) {
         reserve = NULL;
 }
 
-/* Calls neap.interp.drain's function `name` with its `nargs` arguments at the top of the stack, which it removes.
- * Returns what the function tells; true without the library. */
-static bool drain(lua_State *L, const char *name, int nargs) {
-    int base = lua_gettop(L) - nargs;
-    bool complete = true;
-    if (context) {
-        complete = session_push_function(L, "neap.interp.drain", name);
-        if (complete) {
-            for (int k = 1; k <= nargs; k++)
-                lua_pushvalue(L, base + k);
-            complete = lua_pcall(L, nargs, 1, 0) == 0 && lua_toboolean(L, -1);
-        }
+/* Calls neap.interp.drain's function `name` with its `nargs` arguments at the top of the stack, which are removed.
+ * Returns what the function tells, complete without the library. */
+enum { DRAIN_COMPLETE, DRAIN_INCOMPLETE, DRAIN_FAILED /* Lua had no memory for the call */ };
+static int drain(lua_State *L, const char *name, int nargs) {
+    int base = lua_gettop(L) - nargs, result = DRAIN_COMPLETE;
+    if (context && !session_push_function(L, "neap.interp.drain", name)) {
+        result = DRAIN_FAILED;
+    } else if (context) {
+        for (int k = 1; k <= nargs; k++)
+            lua_pushvalue(L, base + k);
+        result = lua_pcall(L, nargs, 1, 0) != 0 ? DRAIN_FAILED
+                 : lua_toboolean(L, -1)         ? DRAIN_COMPLETE
+                                                : DRAIN_INCOMPLETE;
     }
     lua_settop(L, base);
-    return complete;
+    return result;
+}
+
+/* Writes to a file that takes text at once, past all text that waits. */
+static void write_past(int fd, const char *text, size_t bytes) {
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    if (poll(&ready, 1, 0) > 0 && (ready.revents & POLLOUT) != 0 && write(fd, text, bytes) < 0)
+        return; /* there is nowhere left to say so */
+}
+
+/* Waits for what was shown where Lua cannot: as far as no function of the script is to be called. */
+static bool finish_without_lua(void) {
+    static const char lost[] = "neap: not enough memory for all that the program has shown\n";
+    neap_effects *effects = neap_ctx_effects(context);
+    neap_effects_drain(effects);
+    if (neap_effects_poll(effects, NULL) == NEAP_OK)
+        return true;
+    neap_effects_failed();
+    write_past(STDERR_FILENO, lost, sizeof lost - 1);
+    return false;
 }
 
 /* Waits for everything shown so far. Returns whether all of it came out. */
@@ -283,17 +303,11 @@ static bool finish_output(lua_State *L) {
     signals_clear(L);
     lua_pushinteger(L, count);
     lua_pushboolean(L, signals_prompt());
-    bool complete = drain(L, "finish", 2);
+    int result = drain(L, "finish", 2);
+    bool complete = result == DRAIN_COMPLETE || (result == DRAIN_FAILED && count == 0 && finish_without_lua());
     if (complete)
         neap_out_drain();
     return complete;
-}
-
-/* Writes to a file that takes text at once, past all text that waits. */
-static void write_past(int fd, const char *text, size_t bytes) {
-    struct pollfd ready = {.fd = fd, .events = POLLOUT};
-    if (poll(&ready, 1, 0) > 0 && (ready.revents & POLLOUT) != 0 && write(fd, text, bytes) < 0)
-        return; /* there is nowhere left to say so */
 }
 
 /* Whether the text says that the reader of stdout has gone. Who closes a pipe knows, so that is not told. */

@@ -2,14 +2,15 @@
 -- system has no threads, or no memory at some moment. Each gives its right result, or an error and a status that is not
 -- 0; none crashes, hangs, or ends without a word.
 --
--- Threads are refused from the first, the second, … on. Of the requests for memory, one is refused, or twenty in a row:
--- here some of them, drawn at random, early ones more often; with NEAP_TEST_LONG=1 each one (of LLVM's, which are
--- many, each tenth). NEAP_TEST_SEED draws others, NEAP_TEST_REFUSALS of each program, or of NEAP_TEST_PROGRAM.
+-- Threads are refused from the first, the second, … on. Of the requests for memory, one is refused, or twenty in a row,
+-- or all from one on: here some of them, drawn at random, early ones more often, or late ones; with NEAP_TEST_LONG=1
+-- each one (of LLVM's, which are many, each tenth). NEAP_TEST_SEED draws others, NEAP_TEST_REFUSALS of each program, or
+-- of NEAP_TEST_PROGRAM.
 local ffi = require "ffi"
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 
-local LIMIT, BURST, SOON = 200, 20, 0.5
+local LIMIT, BURST, FOR_GOOD, SOON = 200, 20, 2 ^ 40, 0.5
 local long = (tonumber(os.getenv("NEAP_TEST_LONG")) or 0) > 0
 local wanted = tonumber(os.getenv("NEAP_TEST_REFUSALS")) or 3
 local seed = tonumber(os.getenv("NEAP_TEST_SEED")) or 1
@@ -60,13 +61,16 @@ local function random()
     return seed / 2 ^ 31
 end
 
---- Which requests of so many are refused.
-local function places(n)
+--- Which requests of so many are refused, `many` of them from there on.
+local function places(n, many)
     local list = {}
     if long then
         for k = 1, n, n > 2000 and 10 or 1 do list[#list + 1] = k end
     else
-        for k = 1, wanted do list[k] = math.ceil(k % 2 == 0 and random() * n or n ^ random()) end
+        for k = 1, wanted do
+            local at = math.ceil(k % 2 == 0 and random() * n or n ^ random())
+            list[k] = many == FOR_GOOD and n + 1 - at or at
+        end
     end
     return list
 end
@@ -91,11 +95,12 @@ for _, program in ipairs(programs.list) do
             end
         end)
 
-        for _, many in ipairs { 1, BURST } do
-            check.test(("%s, %d requests without memory"):format(program.name, many), function()
-                for _, at in ipairs(places(requests)) do
+        for _, many in ipairs { 1, BURST, FOR_GOOD } do
+            local what = many == FOR_GOOD and "all requests from one on" or ("%d requests"):format(many)
+            check.test(("%s, %s without memory"):format(program.name, what), function()
+                for _, at in ipairs(places(requests, many)) do
                     check_run(program, expected, { REFUSE_AT = at, REFUSE_MANY = many },
-                              ("request %d of %d, %d in all"):format(at, requests, many))
+                              ("request %d of %d, %s"):format(at, requests, what))
                 end
             end)
         end
