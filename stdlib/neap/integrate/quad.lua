@@ -7,6 +7,7 @@
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local operands = require "neap.arrays.operands"
+local pure = require "neap.tracing.pure"
 local solvers = require "neap.tracing.solvers"
 local staging = require "neap.tracing.staging"
 local states = require "neap.integrate.states"
@@ -186,16 +187,30 @@ function quad.integrand(name, f)
     return g
 end
 
+local MOST_FORMS = 256 -- more start afresh
+local known_forms, known_count = {}, 0 -- of values of pure functions, by their key and the dtype of x
+
+--- The shape and the dtype of g at an x of a dtype. told: the key of g (pure.lua), or nil.
+local function form_of(g, dtype, told)
+    local key = told and solvers.is_plain() and told .. " " .. dtype
+    if key and known_forms[key] then return known_forms[key] end
+    local seen = np.eval_shape(g, { shape = {}, dtype = dtype })
+    if not key then return seen end
+    if known_count >= MOST_FORMS then known_forms, known_count = {}, 0 end
+    known_forms[key], known_count = seen, known_count + 1
+    return seen
+end
+
 --- The dtype in which an integral is counted, of g over ends that are arrays or numbers, at the head of a list of what
 -- they meet; the half that its value has; the shape of a value; and the list as arrays.
-local function counted_as(name, g, list)
+local function counted_as(name, g, list, told)
     local met = #list > 0 and operands.meet_list(name, #list, list) or { core.number(0) }
     met = core.copy_list(met)
     local dtype, weak = core.dtypes[core.dtype_codes[np.result_type(unpack(met))]], true
     if dtype.kind == "c" then raise(name, "the ends must be real, got dtype %s", dtype.name) end
     for k = 1, #met do weak = weak and core.info(met[k]).weak ~= 0 end
     local counted = dtype.half and "f32" or dtype.inexact and dtype.name or dtype.real
-    local seen = np.eval_shape(g, { shape = {}, dtype = counted })
+    local seen = form_of(g, counted, told)
     if weak and (seen.dtype == "f64" or seen.dtype == "c128") then counted = "f64" end
     for k = 1, #met do
         met[k] = weak and core.is_number(list[k]) and core.number(list[k], core.dtype_codes[counted])
@@ -215,12 +230,13 @@ end
 
 local KNOWN = { args = true, epsabs = true, epsrel = true, limit = true }
 
---- The checked options of a call: with args, a table of arguments, and floats, the arrays of floats among these.
+--- The checked options of a call: with args, a table of arguments, floats, the arrays of floats among these, and
+-- given, the option args.
 function quad.options(name, given, limit)
     local o = core.options(name, given, KNOWN)
     local floats, with = states.arguments(name, o.args)
-    return { args = with(floats), floats = floats, epsabs = number(name, "epsabs", o.epsabs, 1.49e-8),
-             epsrel = number(name, "epsrel", o.epsrel, 1.49e-8),
+    return { args = with(floats), floats = floats, given = o.args,
+             epsabs = number(name, "epsabs", o.epsabs, 1.49e-8), epsrel = number(name, "epsrel", o.epsrel, 1.49e-8),
              limit = core.integer(name, nil, "limit", o.limit == nil and limit or o.limit, 1, 100000) }
 end
 
@@ -257,21 +273,21 @@ local solve = solvers.new(integral)
 --     half          the half of results, or nil
 --     status, count the status, and how many parts there are
 --
--- more: whether f gives two values, as `integral` says. site: the user's function.
-function quad.solve(name, f, ends, met, o, more, site)
+-- more: whether f gives two values, as `integral` says. site: the user's function; told: its key (pure.lua), or nil.
+function quad.solve(name, f, ends, met, o, more, site, told)
     local a, b, sign = ends[1], ends[2], ends[3]
     local list, first, last = core.copy_list(met), is_end(a, -math.huge), is_end(b, math.huge)
     if not last then table.insert(list, 1, b) end
     if not first then table.insert(list, 1, a) end
     local counted, half, dims
-    counted, half, dims, list = counted_as(name, f, list)
+    counted, half, dims, list = counted_as(name, f, list, told)
     local arrays = rule_of(counted)
     for k = 1, (first and 0 or 1) + (last and 0 or 1) do arrays[3 + k] = list[k] end
     local found = { half = half }
     found.value, found.wrong, found.status, found.count = solve(name, f, pack { shape = {}, dtype = counted }, arrays, {
         dtype = counted, first = first, last = last, sign = sign, dims = dims, more = more or false,
         epsabs = o.epsabs, epsrel = math.max(o.epsrel, 100 * np.finfo(counted).eps), limit = o.limit,
-    }, site)
+    }, site, told)
     return found
 end
 
@@ -301,7 +317,8 @@ function quad.define(integrate)
         f = staging.check_function(name, f)
         local o = quad.options(name, given, 50)
         local g = quad.integrand(name, function(x) return f(x, unpack(o.args)) end)
-        local found = quad.solve(name, g, quad.ends(name, 2, a, b), o.floats, o, false, f)
+        local found = quad.solve(name, g, quad.ends(name, 2, a, b), o.floats, o, false, f,
+                                 pure.key(f, o.given))
         return operands.narrow(found.value, found.half), operands.narrow(found.wrong, found.half),
             { status = found.status, parts = found.count, neval = quad.evaluations(found.count) }
     end

@@ -50,7 +50,7 @@ local function function_of(name, place, field, given)
     if type(f) ~= "function" and not (type(class) == "table" and class.__call) then
         raise(name, "%s: %s must be a function, got %s", place, field, describe(f))
     end
-    return problem.with_args(name, f, given)
+    return (problem.with_args(name, f, given))
 end
 
 --- The rows of c, a function of x: { m, shape, value = function(v), jac = function(v) or nil }.

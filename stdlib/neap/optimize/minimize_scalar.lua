@@ -148,13 +148,14 @@ return function(optimize)
     function optimize.minimize_scalar(f, given)
         local name = "optimize.minimize_scalar"
         local o = core.options(name, given, OPTIONS)
-        f = problem.with_args(name, f, o)
+        local told
+        f, told = problem.with_args(name, f, o)
         local method = problem.choice(name, o, "method", { bounded = true, brent = true },
                                       o.bounds ~= nil and "bounded" or "brent")
         local bounded = method == "bounded"
         local ends = bounded and two_points(name, o, "bounds")
             or two_points(name, o, "bracket", { { "bracket", 0 }, { "bracket", 1 } })
-        local points, value, half = problem.scalar(name, f, ends)
+        local points, value, half = problem.scalar(name, f, ends, told)
         local a, b = points[1], points[2]
         if not problem.tracing() and not (bounded and a:le(b) or a:ne(b)):item() then
             raise(name, "option '%s': %s", ends[1][1], bounded and "the lower bound is above the upper one"
@@ -163,10 +164,10 @@ return function(optimize)
         local checked = { bounded = bounded,
                           tol = problem.tolerance(name, o, "tol", math.sqrt(np.finfo(core.dtype_of(a).name).eps)),
                           maxiter = problem.maxiter(name, o, 500) }
-        local x, fun, facts = solver(name, value, { n = 1, a }, points, checked, f)
+        local x, fun, facts = solver(name, value, { n = 1, a }, points, checked, f, told)
         return problem.result({ x = half and np.astype(x, half) or x, fun = fun, nit = facts.nit,
                                 nfev = facts.nfev, status = facts.status,
-                                success = facts.status:eq(STATUS.converged) },
+                                success = problem.has_status(facts.status, STATUS.converged) },
                               { "nit", "nfev", "status", "success" }, MESSAGES)
     end
     jit.off(optimize.minimize_scalar)

@@ -209,6 +209,7 @@ end
 local function check_bracket(name, points, facts)
     if problem.tracing() then return end
     local status = facts.status:item()
+    if status ~= UNBRACKETED and status ~= UNDEFINED then return end
     local fa, fb = facts.fa:item(), facts.fb:item()
     if status == UNBRACKETED or fa ~= fa or fb ~= fb then
         raise(name, "f must have different signs at the ends of the bracket, got f(%.9g) = %.9g and f(%.9g) = %.9g",
@@ -251,19 +252,20 @@ return function(optimize)
     function optimize.root_scalar(f, given)
         local name = "optimize.root_scalar"
         local o = core.options(name, given, OPTIONS)
-        f = problem.with_args(name, f, o)
+        local told
+        f, told = problem.with_args(name, f, o)
         local usual = o.bracket ~= nil and "brentq" or o.x1 ~= nil and "secant" or "newton"
         local method = problem.choice(name, o, "method", METHODS, usual)
-        local points, value, half = problem.scalar(name, f, starts_of(name, method, o))
+        local points, value, half = problem.scalar(name, f, starts_of(name, method, o), told)
         local closed = BRACKETED[method]
         local eps = np.finfo(core.dtype_of(points[1]).name).eps
         local checked = { method = method, xtol = problem.tolerance(name, o, "xtol", closed and 2e-12 or 1.48e-8),
                           rtol = problem.tolerance(name, o, "rtol", 4 * eps),
                           maxiter = problem.maxiter(name, o, closed and 100 or 50) }
-        local root, facts = solver(name, value, { n = 1, points[1] }, points, checked, f)
+        local root, facts = solver(name, value, { n = 1, points[1] }, points, checked, f, told)
         if closed then check_bracket(name, points, facts) end
         return problem.result({ root = half and np.astype(root, half) or root, status = facts.status,
-                                converged = facts.status:eq(CONVERGED), iterations = facts.iterations,
+                                converged = problem.has_status(facts.status, CONVERGED), iterations = facts.iterations,
                                 function_calls = facts.function_calls },
                               { "converged", "iterations", "function_calls", "status" }, MESSAGES)
     end

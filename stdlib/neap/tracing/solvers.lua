@@ -11,9 +11,13 @@
 -- all arrays, the settings, the default device; and the lines of f and of the call, which errors name. Arrays that f
 -- reads are inputs, so other data finds the same program; numbers that f reads are part of the key.
 --
--- A program takes longer to make than the solver does to run just so. So the first call of a key runs the solver, the
--- second one makes the program: a function that is another one in each call, as its numbers are others, has none made.
--- The solver gets f as it was recorded in either case: no call runs f's Lua more often than another.
+-- The first call of a key makes the program, and later ones run that: recording and planning a solver takes no longer
+-- than running each of its ops for the first time. Where the program would be of one call alone, as the solver reads
+-- arrays that were made for the call, later calls of the key run the solver just so, with f as it was recorded. No call
+-- runs f's Lua more often than the first one.
+--
+-- A pure function (pure.lua), whose code and numbers tell what it computes, is not recorded again: the program of such
+-- a call is found by the key of the function.
 --
 -- Where a trace, a gradient or a mode is open, where jit is off, and where the key cannot tell all (f prints, or calls
 -- back), the solver just runs. So it does while np.debug.nans is on: an error names the line of an op then, and
@@ -95,6 +99,68 @@ local function key_of(name, entry, lifted, arrays, settings, site)
     return table.concat(parts, " ")
 end
 
+-- ---- Pure functions -------------------------------------------------------------------------------------------------
+
+--- What a recording depends on beside a pure function: a table to compare others with (is_like); nil: an array lies on
+-- a mesh.
+local function call_of(arrays, settings)
+    local call = { settings = settings, device = np.default_device() }
+    call.file, call.line = core.user_site()
+    for k, x in ipairs(arrays) do
+        local known = core.info(x)
+        if known.sharding ~= 0 then return nil end
+        local form = { known.dtype, staging.weakness_of(x), known.committed ~= 0 and known.device or -1 }
+        for at = 0, known.ndim - 1 do form[4 + at] = tonumber(known.shape[at]) end
+        call[k] = form
+    end
+    return call
+end
+
+--- Whether a table of numbers, texts and booleans holds the same as another one.
+local function same_settings(a, b)
+    for key, value in pairs(a) do
+        if b[key] ~= value and not (type(value) == "table" and type(b[key]) == "table"
+                                    and same_settings(value, b[key])) then return false end
+    end
+    for key in pairs(b) do
+        if a[key] == nil then return false end
+    end
+    return true
+end
+
+local function same_form(a, b)
+    for k = 1, #a do
+        if a[k] ~= b[k] then return false end
+    end
+    return #a == #b
+end
+
+--- Whether a call is like an earlier one.
+local function is_like(call, earlier)
+    if call.line ~= earlier.line or call.file ~= earlier.file or call.device ~= earlier.device then return false end
+    if #call ~= #earlier or not same_settings(call.settings, earlier.settings) then return false end
+    for k = 1, #call do
+        if not same_form(call[k], earlier[k]) then return false end
+    end
+    return true
+end
+
+--- The program of a call with a pure function; nil: none is known.
+local function program_of(own, told, call)
+    local list = own.quick[told] or {}
+    for k = 1, #list do
+        if is_like(call, list[k]) then return list[k].program end
+    end
+end
+
+--- Lets calls like this one find a program.
+local function find_quickly(own, told, call, program)
+    if own.quick_count >= MOST_PROGRAMS then own.quick, own.quick_count = {}, 0 end
+    own.quick[told], own.quick_count = own.quick[told] or {}, own.quick_count + 1
+    call.program = program
+    table.insert(own.quick[told], call)
+end
+
 -- ---- Calls ----------------------------------------------------------------------------------------------------------
 
 --- The arrays of two lists.
@@ -136,20 +202,18 @@ local function record(name, run, entry, lifted, arrays, settings)
     end, pack(arrays, lifted), nil, true) -- what it computes of constants alone is part of the program
 end
 
-local SEEN, ALONE = 1, 2 -- of a key: a call had it; its programs are of one call alone
-
---- Makes a solver know nothing: programs by key, and their count; seen, SEEN or ALONE by key, and the bytes of these.
+--- Makes a solver know nothing: programs by key, and their count; alone, the keys whose programs are of one call alone,
+-- and their bytes. `quick` has lists of calls (call_of) by the keys of pure functions, `quick_count` of them together.
 local function nothing_known(own)
-    own.count, own.programs, own.bytes, own.seen = 0, {}, 0, {}
+    own.count, own.programs, own.bytes, own.alone = 0, {}, 0, {}
+    own.quick, own.quick_count = {}, 0
     return own
 end
 
---- Whether no program is made for a key: no call had it before, or there was none that others could use.
-local function is_new(own, key)
-    if own.seen[key] then return own.seen[key] == ALONE end
-    if own.bytes + #key > MOST_BYTES then own.bytes, own.seen = 0, {} end
-    own.bytes, own.seen[key] = own.bytes + #key, SEEN
-    return true
+--- Notes that the program of a key is of one call alone.
+local function note_alone(own, key)
+    if own.bytes + #key > MOST_BYTES then own.bytes, own.alone = 0, {} end
+    own.bytes, own.alone[key] = own.bytes + #key, true
 end
 
 --- Whether programs can be found again where a call is made now.
@@ -160,29 +224,34 @@ end
 
 --- A solver: run(f, arrays, settings) -> results, trees of arrays. What it does follows from these three alone: f, a
 -- function of arrays; `arrays`, a list; and `settings`, a table of numbers, texts, booleans and tables of these. So run
--- is a function of a module, and reads no variable that changes. Returns solve(name, f, given, arrays, settings, site):
--- `given` has an array for each argument of f, or what stands for one ({ shape={…}, dtype="f32" }); `site` is the
--- user's own function, for its line.
+-- is a function of a module, and reads no variable that changes. Returns solve(name, f, given, arrays, settings, site,
+-- told): `given` has an array for each argument of f, or what stands for one ({ shape={…}, dtype="f32" }); `site` is
+-- the user's own function, for its line; told: the key of a pure function (pure.lua), from which f and `given` follow
+-- with `arrays` and `settings`; nil: it has none.
 function solvers.new(run)
     local own = nothing_known {}
     all[#all + 1] = own
-    local function solve(name, f, given, arrays, settings, site)
+    local function solve(name, f, given, arrays, settings, site, told)
         if not solvers.is_plain() then return run(f, arrays, settings) end
+        local call = told and call_of(arrays, settings)
+        local quick = call and program_of(own, told, call)
+        if quick then return staging.run(name, quick, arrays) end
         local entry, lifted = closed(name, f, staging.with_specs(name, given))
         local key = key_of(name, entry, lifted, arrays, settings, site)
         if not key then return run(f, arrays, settings) end
         local known = own.programs[key]
-        if not known and is_new(own, key) then return run(function_of(name, entry, lifted), arrays, settings) end
+        if own.alone[key] then return run(function_of(name, entry, lifted), arrays, settings) end
         if not known then
             local more
             known, more = record(name, run, entry, lifted, arrays, settings)
             if #more > 0 then -- arrays from elsewhere, which may be of this call alone
-                own.seen[key] = ALONE
+                note_alone(own, key)
                 return staging.run(name, known, joined(joined(arrays, lifted), more), true)
             end
             if own.count >= MOST_PROGRAMS then own.count, own.programs = 0, {} end
             own.count, own.programs[key] = own.count + 1, known
         end
+        if call and #lifted == 0 then find_quickly(own, told, call, known) end
         return staging.run(name, known, joined(arrays, lifted))
     end
     jit.off(solve)
@@ -195,6 +264,8 @@ function solvers.forget()
 end
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { program_key, key_of, add_forms, add_settings, function_of, record } do jit.off(f) end
+for _, f in ipairs { program_key, key_of, add_forms, add_settings, call_of, program_of, function_of, record } do
+    jit.off(f)
+end
 
 return solvers

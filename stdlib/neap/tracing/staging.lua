@@ -338,6 +338,41 @@ local function split_results(name, results)
     return template, arrays
 end
 
+--- The keys of a template's results in the order of their slots: false for an array, a list of keys for a table of
+-- arrays alone; nil: there is anything else.
+local function keys_of_slots(name, template)
+    local list = {}
+    for k = 1, template.n do
+        local result = template[k]
+        list[k] = false
+        if not rawequal(result, SLOT) then
+            if type(result) ~= "table" or getmetatable(result) ~= nil then return nil end
+            list[k] = trees.keys_of(result, name)
+            for _, key in ipairs(list[k]) do
+                if not rawequal(result[key], SLOT) then return nil end
+            end
+        end
+    end
+    return list
+end
+
+--- The results of a template whose keys are known.
+local function put_arrays(keys, arrays)
+    local used, results = 0, {}
+    for k = 1, #keys do
+        local own = keys[k]
+        if own then
+            local result = {}
+            for at = 1, #own do result[own[at]] = arrays[used + at] end
+            used, results[k] = used + #own, result
+        else
+            used = used + 1
+            results[k] = arrays[used]
+        end
+    end
+    return unpack(results, 1, #keys)
+end
+
 --- The results of a template with arrays put into its slots.
 local function fill_results(name, template, arrays)
     local used, results = 0, {}
@@ -537,6 +572,8 @@ local function run(name, entry, leaves, follows)
     local arrays = core.call_ids(name, out, entry.outputs, function()
         return call(ctx, entry.program, n, ids, out)
     end)
+    if entry.keys == nil then entry.keys = keys_of_slots(name, entry.template) or false end
+    if entry.keys then return put_arrays(entry.keys, arrays) end
     return fill_results(name, entry.template, arrays)
 end
 
@@ -554,7 +591,7 @@ staging.own_sharding = own_sharding
 -- They run the user's functions, or loop over what those returned.
 for _, f in ipairs { inside, spec_of_table, spec_at, with_specs, spec_of, part_spec, own_sharding, derivative_spec,
                      fitted, is_elsewhere, trace, closed, closed_body, described, stand_in, run, split_results,
-                     fill_results } do
+                     keys_of_slots, put_arrays, fill_results } do
     jit.off(f)
 end
 
