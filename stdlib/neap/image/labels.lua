@@ -1,4 +1,4 @@
---- labels.lua: the regions of a mask, numbered: in one walk over its runs, or by leaps in a trace, which has none.
+--- labels.lua: the regions of a mask, numbered: in a walk over its runs, or by leaps in a trace, which has none.
 local ffi = require "ffi"
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
@@ -25,28 +25,39 @@ local function root_of(parent, run)
     return run
 end
 
---- Runs in order: where each begins and ends on its line, and its parent in the forest of regions.
-local function runs_with_room(room, old)
-    local runs = { room = room, from = indices(room), to = indices(room), parent = indices(room) }
-    for key, memory in pairs(old or {}) do
-        if key ~= "room" then ffi.copy(runs[key], memory, ffi.sizeof(memory)) end
+--- Whether a mask differs from the place before along its lines, which are outside of it at both ends: true where runs
+-- begin and end, in turn, on lines that are longer by one place.
+local function edges_of(mask, dims)
+    local before, behind = {}, {}
+    for k = 1, #dims do
+        local is_last = k == #dims
+        before[k], behind[k] = { is_last and 1 or 0, 0 }, { 0, is_last and 1 or 0 }
     end
-    return runs
+    return np.not_equal(np.pad(mask, before), np.pad(mask, behind))
 end
 
---- Appends the runs of a line, regions of their own, to `count` runs; returns how many there are then.
-local function append_runs(runs, count, line, width, single)
-    local from, to, parent, at = runs.from, runs.to, runs.parent, 0
-    while at < width do
-        if line[at] ~= 0 then
-            from[count], parent[count] = at, count
-            repeat at = at + 1 until at == width or single or line[at] == 0
-            to[count], count = at, count + 1
-        else
-            at = at + 1
+--- All runs of a mask in order: where each begins and ends on its line, and its parent in the forest of regions, at
+-- first itself; the first run of each line, and behind the last line how many there are. single: a run is one place.
+local function runs_of(mask, lines, dims, single)
+    local stride = single and dims[#dims] or dims[#dims] + 1
+    local places = np.astype(np.nonzero(np.ravel(single and mask or edges_of(mask, dims))), "f64")
+    local count, step = single and places.size or places.size / 2, single and 1 or 2
+    local at = ffi.cast("const double *", core.data(places))
+    local from, to, parent, first = indices(count + 1), indices(count + 1), indices(count + 1), indices(lines + 1)
+    local line = 0
+    for run = 0, count - 1 do
+        local begin = at[step * run]
+        local own = math.floor(begin / stride)
+        while line < own do
+            line = line + 1
+            first[line] = run
         end
+        from[run], parent[run] = begin - own * stride, run
+        to[run] = single and from[run] + 1 or at[step * run + 1] - own * stride
     end
-    return count
+    for behind = line + 1, lines do first[behind] = count end
+    core.info(places) -- keep the places alive until here
+    return { from = from, to = to, parent = parent }, first
 end
 
 --- Joins runs a to a_end, without the last, with those of b to b_end that they touch when moved by `by` places.
@@ -72,34 +83,22 @@ local function lines_by(step, line, dims)
     return by
 end
 
---- All runs of a mask, joined to regions; the first run of each line, and behind the last line how many there are.
-local function runs_of(mask, lines, dims, steps)
-    local width, single, before = dims[#dims], true, {}
-    for _, step in ipairs(steps) do
-        local k = 1
-        while step[k] == 0 and k < #step do k = k + 1 end
-        if step[k] < 0 and k == #step then single = false elseif step[k] < 0 then before[#before + 1] = step end
-    end
-    local runs, first = runs_with_room(width + 1024), indices(lines + 1)
+--- Joins runs to regions, line by line.
+local function join_lines(runs, first, lines, dims, before)
     for line = 0, lines - 1 do
-        local count = first[line]
-        if count + width > runs.room then runs = runs_with_room(2 * runs.room, runs) end
-        first[line + 1] = append_runs(runs, count, mask + line * width, width, single)
         for _, step in ipairs(before) do
             local by = lines_by(step, line, dims)
-            if by then join_runs(runs, count, first[line + 1], first[line + by], first[line + by + 1], step[#dims]) end
+            if by then
+                join_runs(runs, first[line], first[line + 1], first[line + by], first[line + by + 1], step[#dims])
+            end
         end
     end
-    return runs, first
 end
 
---- Writes the labels of a mask to out; returns how many regions there are.
-local function walk(mask, size, dims, steps, out)
-    local width = dims[#dims]
-    local lines = size / width
-    local runs, first = runs_of(mask, lines, dims, steps)
+--- Writes the labels of runs, joined to regions, to out; returns how many regions there are.
+local function write_labels(runs, first, lines, width, out)
     local from, to, parent, number, regions = runs.from, runs.to, runs.parent, indices(first[lines] + 1), 0
-    ffi.fill(out, 4 * size)
+    ffi.fill(out, 4 * lines * width)
     for line = 0, lines - 1 do
         for run = first[line], first[line + 1] - 1 do
             local root = root_of(parent, run)
@@ -111,11 +110,18 @@ local function walk(mask, size, dims, steps, out)
     return regions
 end
 
-local function walked(inside, dims, steps)
-    local mask, count = np.astype(inside, "u8"), nil
-    local data = ffi.cast("const uint8_t *", core.data(mask))
+local function walked(mask, dims, steps)
+    local width, single, before, lines, count = dims[#dims], true, {}, 1, nil
+    for k = 1, #dims - 1 do lines = lines * dims[k] end
+    for _, step in ipairs(steps) do
+        local k = 1
+        while step[k] == 0 and k < #step do k = k + 1 end
+        if step[k] < 0 and k == #step then single = false elseif step[k] < 0 then before[#before + 1] = step end
+    end
+    local runs, first = runs_of(mask, lines, dims, single)
+    join_lines(runs, first, lines, dims, before)
     local labels = core.fill(core.dtype_codes.i32, dims, function(out)
-        count = walk(data, mask.size, dims, steps, out)
+        count = write_labels(runs, first, lines, width, out)
     end, "int32_t *", "image.label")
     return labels, np.array(count, { dtype = "i32" })
 end
