@@ -138,6 +138,19 @@ return function(add_case, make)
         local function f(t) return t ^ 3 - 2 * t - 5 end
         return np.optimize.root_scalar(f, { bracket = { x[0] + 2, x[0] + 3 } }).root
     end, "scipy.optimize.root_scalar(lambda t: t ** 3 - 2 * t - 5, bracket=[x[0] + 2, x[0] + 3]).root")
+    local function cubic(t) return t ^ 3 - 2 * t - 5 end
+    scipy("root_scalar of a cubic, bisect", inputs(np.zeros, 1, { dtype = "f64" }), function(x)
+        return np.optimize.root_scalar(cubic, { method = "bisect", bracket = { x[0] + 2, x[0] + 3 } }).root
+    end, "scipy.optimize.root_scalar(lambda t: t ** 3 - 2 * t - 5, method='bisect', bracket=[x[0] + 2, x[0] + 3]).root")
+    scipy("root_scalar of a cubic, newton", inputs(np.zeros, 1, { dtype = "f64" }), function(x)
+        return np.optimize.root_scalar(cubic, { x0 = x[0] + 2 }).root
+    end, "scipy.optimize.root_scalar(lambda t: t ** 3 - 2 * t - 5, fprime=lambda t: 3 * t * t - 2, x0=x[0] + 2).root")
+    scipy("minimize_scalar of a parabola, brent", inputs(np.zeros, 1, { dtype = "f64" }), function(x)
+        return np.optimize.minimize_scalar(function(t) return (t - 2) ^ 2 end, { bracket = { x[0], x[0] + 1 } }).x
+    end, "scipy.optimize.minimize_scalar(lambda t: (t - 2) ** 2, bracket=[x[0], x[0] + 1]).x")
+    scipy("quad of sin(50 x), 16 parts", inputs(np.zeros, 1, { dtype = "f64" }), function(x)
+        return (np.integrate.quad(function(t) return np.sin(t * 50) end, x[0], 3))
+    end, "import math :: scipy.integrate.quad(lambda t: math.sin(t * 50), x[0], 3)[0]")
     scipy("solve_ivp of two species, RK45", function() return { np.array({ 10, 5 }, { dtype = "f64" }):wait() } end,
           function(y0)
         local function f(_, y)
