@@ -425,6 +425,25 @@ static void NAME(add_leaves_of_rows)(NAME(tree) * t, const engine_matrix_vector 
         NAME(add_leaf)(t, leaves + r, GROUP);
 }
 
+/* Adds the terms of four rows, `apart` elements apart, to the sums of their lane; x holds a factor at every LANES-th
+ * place. Four rows that lie `next` elements from these are read next. */
+ALWAYS void NAME(add_four_rows)(T *sums, const T *a, int64_t apart, const T *x, int64_t next, int64_t m) {
+    int64_t i = 0;
+    for (; i + WIDTH <= m; i += WIDTH) {
+        V sum = *(LOOSE *)(sums + i);
+        UNROLL for (int r = 0; r < 4; r++) {
+            const T *at = a + r * apart + i;
+            __builtin_prefetch(at + next);
+            sum += *(const LOOSE *)at * x[r * ENGINE_PRODUCT_LANES];
+        }
+        *(LOOSE *)(sums + i) = sum;
+    }
+    for (; i < m; i++) {
+        for (int r = 0; r < 4; r++)
+            sums[i] += a[r * apart + i] * x[r * ENGINE_PRODUCT_LANES];
+    }
+}
+
 /* The leaf that starts at a for m columns of at most VECTOR_COLUMNS bytes, in out: lanes lie in memory, and take rows
  * that are theirs four at a time. */
 static void NAME(leaves_of_columns)(T *out, const engine_matrix_vector *p, const T *a, int64_t m, const T *x,
@@ -437,10 +456,8 @@ static void NAME(leaves_of_columns)(T *out, const engine_matrix_vector *p, const
         for (int64_t i = 0; i < m; i++)
             to[i] = -(T)0;
         for (; at + 3 * step < k; at += 4 * step) {
-            const T *r = a + at * row, *s = r + step * row, *t = s + step * row, *u = t + step * row;
-            const T f = x[at], g = x[at + step], h = x[at + 2 * step], l = x[at + 3 * step];
-            for (int64_t i = 0; i < m; i++)
-                to[i] = (((to[i] + r[i] * f) + s[i] * g) + t[i] * h) + u[i] * l;
+            const int64_t next = at + 7 * step < k ? at + 4 * step : lane + 1;
+            NAME(add_four_rows)(to, a + at * row, step * row, x + at, (next - at) * row, m);
         }
         for (; at < k; at += step) {
             const T *r = a + at * row, f = x[at];
