@@ -29,8 +29,9 @@
 #endif
 
 enum {
-    STRIPS_COPIED = 3,     /* b is copied for so many strips of rows and more, if its rows lie far apart, */
-    FAR = 2048,            /* bytes: they would meet in few places of the caches */
+    STRIPS_COPIED = 3,     /* b is copied for more strips of rows than these if its rows lie far apart, */
+    FAR = 2048,            /* bytes: they would meet in few places of the caches; for two strips and more, if b has */
+    LARGE = 1 << 22,       /* so many bytes that each strip would wait for memory */
     PANELS = 4,            /* of b are copied at a time */
     TILE_ROWS = 192,       /* of a product whose left side is copied */
     VECTOR_COLUMNS = 2048, /* bytes of contiguous columns that are multiplied by a vector at a time */

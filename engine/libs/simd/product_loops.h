@@ -288,7 +288,8 @@ static void NAME(multiply)(const engine_product *p) {
     T panels[PANELS * ENGINE_PRODUCT_INNER * COLUMNS] __attribute__((aligned(64)));
     const int64_t size = sizeof(T), group = PANELS * COLUMNS;
     const bool transposed = p->b_column != 1 && p->n > 1;
-    const bool right = transposed || (p->m > STRIPS_COPIED * ROWS && p->b_row * size >= FAR);
+    const int64_t apart = p->b_row * size, strips = apart * p->k >= LARGE ? 1 : STRIPS_COPIED;
+    const bool right = transposed || (p->m > strips * ROWS && apart >= FAR);
     for (int64_t at = 0; at < p->k; at += ENGINE_PRODUCT_INNER) {
         const int64_t k = p->k - at < ENGINE_PRODUCT_INNER ? p->k - at : ENGINE_PRODUCT_INNER;
         NAME(block)
