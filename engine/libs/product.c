@@ -14,8 +14,9 @@
  *
  * A product that is subtracted from what is there (factor.c) is always one by matrices' loops.
  *
- * Small matrices of a batch are computed several at a time. Of a matrix by its own transpose the tiles below the
- * diagonal are copied from above it: an element and its mirror image are the same sum.
+ * Small matrices of a batch are computed several at a time; those at equal distances by one call of the loops, since a
+ * call costs more than a product of 4 × 4. Of a matrix by its own transpose the tiles below the diagonal are copied
+ * from above it: an element and its mirror image are the same sum.
  */
 #include "engine/libs/product.h"
 
@@ -51,6 +52,7 @@ typedef struct product {
     int64_t batch, together;               /* matrices; of a task */
     engine_product matrix;                 /* the first, as loops take it */
     bool vector, exchanged;                /* a matrix by a vector; the matrix is b, transposed */
+    bool few;                              /* those of a task are given to loops together */
     int64_t tile_m, tile_n, rows, columns; /* edges of tiles; tiles down and across */
     int64_t chunks;                        /* of k */
     char *parts;                           /* the chunks' sums: [batch][m][chunks] */
@@ -144,6 +146,24 @@ static void choose_parts(product *p) {
 typedef struct offsets { /* in elements */
     int64_t a, b, c;
 } offsets;
+
+/* Whether matrices of a batch lie at equal distances, which *next gets. */
+static bool are_even(const engine_gemm_args *x, offsets *next) {
+    *next = (offsets){.c = x->stride_c};
+    int64_t inner = 1;
+    bool even = true;
+    for (int axis = x->batch_axes - 1; axis >= 0; axis--) {
+        if (x->batch[axis] == 1)
+            continue;
+        if (inner == 1) {
+            next->a = x->strides_a[axis];
+            next->b = x->strides_b[axis];
+        }
+        even &= x->strides_a[axis] == next->a * inner && x->strides_b[axis] == next->b * inner;
+        inner *= x->batch[axis];
+    }
+    return even;
+}
 
 static offsets offsets_of(const engine_gemm_args *x, int64_t matrix) {
     offsets at = {.c = matrix * x->stride_c};
@@ -253,11 +273,27 @@ static void compute_part(product *p, int64_t matrix, int64_t row, int64_t chunk,
         neap_run_free(run, scratch, (size_t)(part.k * size));
 }
 
+/* Matrices of a batch, each a single tile. */
+static void compute_few(const product *p, int64_t first, int64_t count) {
+    const int64_t size = p->args->f64 ? 8 : 4;
+    const offsets at = offsets_of(p->args, first);
+    engine_product x = p->matrix;
+    x.a = (const char *)x.a + at.a * size;
+    x.b = (const char *)x.b + at.b * size;
+    x.c = (char *)x.c + at.c * size;
+    x.count = count;
+    p->loops->matrices[p->args->f64](&x);
+}
+
 static void compute_task(void *arg, int64_t index, const neap_run *run) {
     product *p = arg;
     int64_t tiles = p->rows * p->columns * p->chunks, first = index / tiles * p->together, tile = index % tiles;
     int64_t end = first + p->together < p->batch ? first + p->together : p->batch;
     int64_t across = p->columns * p->chunks;
+    if (p->few) {
+        compute_few(p, first, end - first);
+        return;
+    }
     for (int64_t matrix = first; matrix < end; matrix++) {
         const int64_t row = tile / across, column = tile % across;
         if (p->vector)
@@ -282,6 +318,13 @@ static int share_out(product *p, const neap_run *run) {
     double work = work_of(&p->matrix);
     int64_t tiles = p->rows * p->columns * p->chunks;
     p->together = tiles == 1 && work < TASK_WORK ? (int64_t)(TASK_WORK / (work < 1 ? 1 : work)) + 1 : 1;
+    offsets next;
+    p->few = p->together > 1 && p->batch > 1 && !p->vector && !p->blas && are_even(p->args, &next);
+    if (p->few) {
+        p->matrix.a_next = next.a;
+        p->matrix.b_next = next.b;
+        p->matrix.c_next = next.c;
+    }
     tiles *= ceil_div(p->batch, p->together);
     share_tiles(p, tiles, work * (double)p->batch, run);
     p->mirrors = p->symmetric && !p->args->upper && p->rows > 1;

@@ -23,6 +23,7 @@ static const shape SHAPES[] = {
     {5, 1, 3, 500},     {64, 1, 64, 70},    {1, 63, 257, 70},    {12, 32, 256, 1},   {13, 33, 257, 1},
     {11, 31, 255, 3},   {193, 513, 70, 1},  {196, 130, 520, 1},  {2, 9, 100000, 1},  {1, 1, 131072, 1},
     {1, 1, 300001, 1},  {5, 1, 140000, 2},  {1, 3, 262145, 2},   {1, 1, 256, 1},     {33, 1, 1025, 1},
+    {20, 600, 2000, 1}, {12, 32, 20, 9},    {12, 33, 20, 9},     {3, 17, 5, 200},    {13, 5, 7, 50},
 };
 
 /* Sanitizers make the test's own loops slow: they see the smaller shapes. tsan looks at workers, which do the same with
@@ -304,6 +305,31 @@ static void batch_of_two_axes(void) {
     }
 }
 
+/* Two axes of a batch that one distance leads through: 2 × 3 matrices, one behind the other, by one for all. */
+static void batch_of_even_axes(void) {
+    float a[2 * 3 * 4], b[4] = {1, 10, 100, 1000}, c[2 * 3 * 4];
+    for (int i = 0; i < 24; i++)
+        a[i] = (float)(i % 7);
+    neap_run run = {.worker = -1};
+    engine_gemm_args args = {.m = 2,
+                             .n = 2,
+                             .k = 2,
+                             .batch_axes = 3,
+                             .batch = (int64_t[]){2, 1, 3},
+                             .strides_a = (int64_t[]){12, 99, 4},
+                             .strides_b = (int64_t[]){0, 99, 0},
+                             .a = a,
+                             .b = b,
+                             .c = c,
+                             .lda = 2,
+                             .ldb = 2,
+                             .ldc = 2,
+                             .stride_c = 4};
+    CHECK_EQ(engine_gemm(&run, &args), NEAP_OK);
+    for (int i = 0; i < 24; i += 2)
+        CHECK(c[i] == a[i] + 100 * a[i + 1] && c[i + 1] == 10 * a[i] + 1000 * a[i + 1]);
+}
+
 /* A NaN or an infinity reaches the elements that it belongs to, and no others. */
 static void special_values(void) {
     static const char *const isas[] = {"baseline", "avx2", "avx512"};
@@ -340,6 +366,7 @@ int main(void) {
     CHECK(getenv("OPENBLAS_NUM_THREADS") == NULL);
     shared_operand();
     batch_of_two_axes();
+    batch_of_even_axes();
     for (int k = 0; k < 8; k++)
         check_own_transpose(k & 4 ? 131 : 300, 90, k & 1, k & 2);
     special_values();

@@ -27,6 +27,7 @@ typedef struct engine_product { /* c = a · b, or c - a · b; c's rows are conti
     void *c;
     int64_t a_row, a_column, b_row, b_column, c_row;
     bool subtract; /* each block's sum, in order, from c; then a and the rows of b and c may lie backwards */
+    int64_t count, a_next, b_next, c_next; /* products, one if 0; from one's operands and result to the next one's */
     void *scratch; /* for engine_product_scratch elements: a copied, 256 columns at a time; NULL: it is not */
 } engine_product;
 

@@ -284,7 +284,7 @@ static void NAME(copy_right)(T *to, const engine_product *p, const T *b, int64_t
         NAME(copy_transposed)(to + j * k, b + j * p->b_column, p->b_column, k, n - j < COLUMNS ? n - j : COLUMNS);
 }
 
-static void NAME(multiply)(const engine_product *p) {
+static void NAME(multiply_one)(const engine_product *p) {
     T panels[PANELS * ENGINE_PRODUCT_INNER * COLUMNS] __attribute__((aligned(64)));
     const int64_t size = sizeof(T), group = PANELS * COLUMNS;
     const bool transposed = p->b_column != 1 && p->n > 1;
@@ -307,6 +307,48 @@ static void NAME(multiply)(const engine_product *p) {
             x.c = (T *)p->c + j;
             NAME(compute_columns)(x, p->m, p->n - j < COLUMNS ? p->n - j : COLUMNS);
         }
+    }
+}
+
+/* Each product is a single block of c. */
+static void NAME(multiply_blocks)(const engine_product *p) {
+    const int form = p->n == COLUMNS ? 0 : p->n > WIDTH ? 1 : 2;
+    const NAME(block_loop) loop = NAME(block_loops)[p->m - 1][form];
+    NAME(block)
+    x = {.k = p->k,
+         .a_row = p->a_row,
+         .a_column = p->a_column,
+         .b_row = p->b_row,
+         .c_row = p->c_row,
+         .a = p->a,
+         .b = p->b,
+         .c = p->c,
+         .part = p->n > WIDTH ? p->n - WIDTH : p->n,
+         .less = p->subtract};
+    for (int64_t matrix = 0; matrix < p->count; matrix++) {
+        loop(&x);
+        x.a += p->a_next;
+        x.b += p->b_next;
+        x.c += p->c_next;
+    }
+}
+
+static void NAME(multiply)(const engine_product *p) {
+    if (p->count <= 1) {
+        NAME(multiply_one)(p);
+        return;
+    }
+    const bool right = p->b_column == 1 || p->n == 1;
+    if (p->m <= ROWS && p->n <= COLUMNS && p->k <= ENGINE_PRODUCT_INNER && right && !p->scratch) {
+        NAME(multiply_blocks)(p);
+        return;
+    }
+    engine_product one = *p;
+    for (int64_t matrix = 0; matrix < p->count; matrix++) {
+        one.a = (const T *)p->a + matrix * p->a_next;
+        one.b = (const T *)p->b + matrix * p->b_next;
+        one.c = (T *)p->c + matrix * p->c_next;
+        NAME(multiply_one)(&one);
     }
 }
 
