@@ -102,6 +102,8 @@ static int run_steps(const lazy_group_run *j, graph_places *places, const neap_r
     int status = 0;
     for (int32_t k = 0; k < j->nsteps && status == 0; k++) {
         lazy_step *step = j->plan->steps[j->first + k];
+        if (plan_leaves_out(j->group, j->left_out, j->first + k))
+            continue;
         int64_t began = j->nsteps > 1 ? engine_timeline_now() : 0, timed = time_step(step);
         status = places ? take_places(places, step, j, run) : 0;
         if (status == 0 && !plan_is_idle(step, j->bufs))
@@ -183,7 +185,7 @@ static void find_access(const lazy_group_run *j, const neap_buffer *buffer, bool
     *writes = *fresh = false;
     for (int32_t t = j->first; t < j->first + j->nsteps; t++) {
         const lazy_step *step = j->plan->steps[t];
-        for (int32_t k = 0; k < step->nbufs; k++) {
+        for (int32_t k = 0; k < step->nbufs && !plan_leaves_out(j->group, j->left_out, t); k++) {
             if (j->bufs[step->slots[k]] != buffer)
                 continue;
             bool out = k >= step->nbufs - step->nouts;

@@ -6,7 +6,7 @@
 
 #include "lazy/arena.h"
 
-/* ---- Which groups are fixed -------------------------------------------------------------------------------------- */
+/* ---- Which steps are fixed --------------------------------------------------------------------------------------- */
 typedef struct finder {
     const lazy_plan *plan;
     neap_node *const *region;
@@ -38,63 +38,71 @@ static bool step_is_plain(const finder *f, const lazy_step *step) {
     return !step->effect && !step->payload && !step->moves && !plan_may_fail(f->region[step->node]);
 }
 
-static bool group_is_fixed(const finder *f, const lazy_group *group) {
-    bool fixed = true;
-    for (int32_t k = 0; k < group->nsteps && fixed; k++)
-        fixed = step_is_plain(f, f->plan->steps[group->first + k]);
-    for (int32_t k = 0; k < group->nnumbers && fixed; k++)
-        fixed = !graph_is_placeholder(f->region[f->plan->numbers[group->first_number + k].node]);
-    for (int32_t k = 0; k < group->nbufs && fixed; k++)
-        fixed = !f->changes[group->slots[k]];
+static bool step_is_fixed(const finder *f, const lazy_group *group, const lazy_step *step) {
+    bool fixed = step_is_plain(f, step);
+    for (int32_t k = 0; k < step->nnumbers && fixed; k++)
+        fixed = !graph_is_placeholder(f->region[f->plan->numbers[step->first_number + k].node]);
+    for (int32_t k = 0; k < step->nbufs && fixed; k++)
+        fixed = !f->changes[group->slots[step->slots[k]]];
     return fixed;
 }
 
-/* What a group that is not fixed writes changes, and with it other groups that write or read that: a slot may be made
- * in parts. */
+/* The step is not fixed. What it writes changes, and with that other steps that write or read it: a slot may be made in
+ * parts. */
+static void unfix_step(finder *f, const lazy_group *group, int32_t t) {
+    const lazy_step *step = f->plan->steps[t];
+    f->keeping->fixed[t] = false;
+    for (int32_t k = step->nbufs - step->nouts; k < step->nbufs; k++)
+        f->changes[group->slots[step->slots[k]]] = true;
+}
+
+/* Unfixes the steps of a group that are not fixed, all of a launch graph if one of them is not. Were there any? */
+static bool unfix_group(finder *f, const lazy_group *group) {
+    bool any = false, all = false;
+    for (int32_t t = group->first; t < group->first + group->nsteps; t++)
+        all |= group->graphs && !(f->keeping->fixed[t] && step_is_fixed(f, group, f->plan->steps[t]));
+    for (int32_t t = group->first; t < group->first + group->nsteps; t++) {
+        if (!f->keeping->fixed[t] || (!all && step_is_fixed(f, group, f->plan->steps[t])))
+            continue;
+        unfix_step(f, group, t);
+        any = true;
+    }
+    return any;
+}
+
 static void find_fixed(finder *f) {
     bool again = true;
-    for (int32_t g = 0; g < f->plan->ngroups; g++)
-        f->keeping->fixed[g] = true;
+    for (int32_t t = 0; t < f->plan->nsteps; t++)
+        f->keeping->fixed[t] = true;
     while (again) {
         again = false;
-        for (int32_t g = 0; g < f->plan->ngroups; g++) {
-            const lazy_group *group = &f->plan->groups[g];
-            if (!f->keeping->fixed[g] || group_is_fixed(f, group))
-                continue;
-            f->keeping->fixed[g] = false;
-            again = true;
-            for (int32_t k = 0; k < group->nbufs; k++)
-                f->changes[group->slots[k]] |= group->writes[k];
-        }
+        for (int32_t g = 0; g < f->plan->ngroups; g++)
+            again |= unfix_group(f, &f->plan->groups[g]);
     }
 }
 
-/* The calls of other groups whose operand is fixed. */
+/* The calls that are not fixed, and whose operand is. */
 static void find_calls(finder *f) {
-    const lazy_plan *plan = f->plan;
-    for (int32_t g = 0; g < plan->ngroups; g++)
-        for (int32_t t = plan->groups[g].first; t < plan->groups[g].first + plan->groups[g].nsteps; t++) {
-            const lazy_step *step = plan->steps[t];
-            const lazy_kept *rule = step->kind == LAZY_STEP_KERNEL ? NULL : step->call.op->keeps;
-            if (f->keeping->fixed[g] || !rule || step->moves || step->backend != &vm_backend_cpu ||
-                f->changes[plan->groups[g].slots[step->slots[rule->operand]]])
-                continue;
-            f->keeping->calls[t] = true;
-            f->keeping->ncalls++;
-        }
+    for (lazy_step_walk w = plan_walk(f->plan); plan_walk_next(&w);) {
+        const lazy_kept *rule = w.step->kind == LAZY_STEP_KERNEL ? NULL : w.step->call.op->keeps;
+        if (f->keeping->fixed[w.t] || !rule || w.step->moves || w.step->backend != &vm_backend_cpu ||
+            f->changes[plan_walk_slot(&w, rule->operand)])
+            continue;
+        f->keeping->calls[w.t] = true;
+        f->keeping->ncalls++;
+    }
 }
 
 static void find_slots(finder *f, int64_t nresults, const int32_t *results) {
     lazy_keeping *keeping = f->keeping;
     const lazy_plan *plan = f->plan;
-    for (int32_t g = 0; g < plan->ngroups; g++)
-        for (int32_t k = 0; k < plan->groups[g].nbufs; k++)
-            if (keeping->fixed[g] && plan->groups[g].writes[k])
-                keeping->keeps[plan->groups[g].slots[k]] = PLAN_KEEPS_INSIDE;
-    for (int32_t g = 0; g < plan->ngroups; g++)
-        for (int32_t k = 0; k < plan->groups[g].nbufs; k++)
-            if (!keeping->fixed[g] && keeping->keeps[plan->groups[g].slots[k]])
-                keeping->keeps[plan->groups[g].slots[k]] = PLAN_KEEPS_READ;
+    for (lazy_step_walk w = plan_walk(plan); plan_walk_next(&w);)
+        for (int32_t k = w.step->nbufs - w.step->nouts; k < w.step->nbufs && keeping->fixed[w.t]; k++)
+            keeping->keeps[plan_walk_slot(&w, k)] = PLAN_KEEPS_INSIDE;
+    for (lazy_step_walk w = plan_walk(plan); plan_walk_next(&w);)
+        for (int32_t k = 0; k < w.step->nbufs && !keeping->fixed[w.t]; k++)
+            if (keeping->keeps[plan_walk_slot(&w, k)])
+                keeping->keeps[plan_walk_slot(&w, k)] = PLAN_KEEPS_READ;
     for (int64_t r = 0; r < nresults; r++) {
         keeping->stays[keeping->nstays++] = results[r];
         if (results[r] >= 0 && keeping->keeps[results[r]])
@@ -105,8 +113,8 @@ static void find_slots(finder *f, int64_t nresults, const int32_t *results) {
             keeping->stays[keeping->nstays++] = s;
         keeping->bytes += keeping->keeps[s] == PLAN_KEEPS_READ ? (int64_t)plan->slots[s].bytes : 0;
     }
-    for (int32_t g = 0; g < plan->ngroups; g++)
-        keeping->nfixed += keeping->fixed[g] ? plan->groups[g].nsteps : 0;
+    for (int32_t t = 0; t < plan->nsteps; t++)
+        keeping->nfixed += keeping->fixed[t];
 }
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
@@ -119,7 +127,7 @@ int plan_keep_new(const lazy_plan *plan, neap_node *const *region, int64_t ninpu
         return 0; /* what is read elsewhere is copied there in each run */
     finder f = {.plan = plan, .region = region};
     if (!LAZY_ARENA(LAZY_PART(keeping, 1), LAZY_PART(own.leaves, ninputs), LAZY_PART(own.held, slots),
-                    LAZY_PART(own.stays, slots + (size_t)nresults), LAZY_PART(own.fixed, plan->ngroups),
+                    LAZY_PART(own.stays, slots + (size_t)nresults), LAZY_PART(own.fixed, plan->nsteps),
                     LAZY_PART(own.keeps, slots), LAZY_PART(own.calls, plan->nsteps), LAZY_PART(f.changes, slots)))
         return neap_error(NEAP_E_MEMORY, "out of memory for a program");
     *keeping = own;
@@ -173,6 +181,14 @@ void plan_keep_look(const lazy_run *run) {
     }
     if (!same)
         plan_keep_forget(keeping);
+}
+
+uint64_t plan_keep_left_out(const lazy_run *run, const lazy_group *group) {
+    const lazy_keeping *keeping = run->binding.keeping;
+    uint64_t out = 0;
+    for (int32_t k = 0; keeping && keeping->there && k < group->nsteps; k++)
+        out |= (uint64_t)keeping->fixed[group->first + k] << k;
+    return out;
 }
 
 void plan_keep_take(const lazy_run *run) {

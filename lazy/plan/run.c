@@ -161,7 +161,7 @@ static neap_buffer *share_home(const lazy_run *r, int32_t slot) {
     return neap_buffer_retain(r->bufs[home]);
 }
 
-/* The slots that fixed groups make, where what they made is kept (keep.h). */
+/* The slots that fixed steps make, where what they made is kept (keep.h). */
 static void bind_kept(lazy_run *r) {
     const lazy_keeping *keeping = r->binding.keeping;
     for (int32_t k = 0; k < r->plan->nslots; k++)
@@ -217,35 +217,33 @@ static neap_buffer *buffer_at(const lazy_run *r, const lazy_group *group, int32_
 }
 
 /* Sets what the steps use of the group's buffers, and returns which of those they write: all that the group does, or
- * what one step does. */
-static const bool *choose_buffers(lazy_run *r, const lazy_group *group, int32_t first, int32_t nsteps) {
-    const lazy_step *step = r->plan->steps[first];
+ * what some of its steps do. */
+static const bool *choose_buffers(lazy_run *r, const lazy_group *group, int32_t first, int32_t nsteps,
+                                  uint64_t left_out) {
+    bool all = nsteps == group->nsteps && !left_out;
     for (int32_t k = 0; k < group->nbufs && r->binding.start; k++)
         r->own_starts[k] = r->starts[group->slots[k]];
-    for (int32_t k = 0; k < group->nbufs && nsteps == group->nsteps; k++)
+    for (int32_t k = 0; k < group->nbufs && all; k++)
         r->own[k] = buffer_at(r, group, k);
-    if (nsteps == group->nsteps)
+    if (all)
         return group->writes;
     memset(r->own, 0, (size_t)group->nbufs * sizeof *r->own);
     memset(r->written, 0, (size_t)group->nbufs * sizeof *r->written);
-    for (int32_t k = 0; k < step->nbufs; k++) {
-        r->own[step->slots[k]] = buffer_at(r, group, step->slots[k]);
-        r->written[step->slots[k]] |= k >= step->nbufs - step->nouts;
+    for (int32_t t = first; t < first + nsteps; t++) {
+        const lazy_step *step = r->plan->steps[t];
+        for (int32_t k = 0; k < step->nbufs && !plan_leaves_out(group, left_out, t); k++) {
+            r->own[step->slots[k]] = buffer_at(r, group, step->slots[k]);
+            r->written[step->slots[k]] |= k >= step->nbufs - step->nouts;
+        }
     }
     return r->written;
 }
 
-/* ns that the steps take: estimated, or what a kernel took at best if that was less. A call's time says nothing of the
+/* ns that a step takes: estimated, or what a kernel took at best if that was less. A call's time says nothing of the
  * next one. */
-static int64_t cost_of_steps(const lazy_plan *plan, int32_t first, int32_t nsteps) {
-    int64_t cost = 0;
-    for (int32_t k = first; k < first + nsteps; k++) {
-        const lazy_step *step = plan->steps[k];
-        int64_t least =
-            step->kind == LAZY_STEP_KERNEL ? atomic_load_explicit(&step->ran.least, memory_order_relaxed) : 0;
-        cost += least > 0 && least < step->cost ? least : step->cost;
-    }
-    return cost;
+static int64_t cost_of_step(const lazy_step *step) {
+    int64_t least = step->kind == LAZY_STEP_KERNEL ? atomic_load_explicit(&step->ran.least, memory_order_relaxed) : 0;
+    return least > 0 && least < step->cost ? least : step->cost;
 }
 
 /* Does an op of this cost run where it is pushed? To hand it to a worker, and to wait for that, takes as long as many
@@ -264,22 +262,27 @@ static uint64_t find_passing(const lazy_plan *plan, const lazy_group *group) {
     return passing;
 }
 
-/* Pushes nsteps steps of the group from `first` on (all of them, or one). */
-static int push_steps(lazy_run *r, const lazy_group *group, int32_t first, int32_t nsteps) {
+/* Pushes nsteps steps of the group from `first` on (all of them, or one), without those that are left out. */
+static int push_steps(lazy_run *r, const lazy_group *group, int32_t first, int32_t nsteps, uint64_t left_out) {
     lazy_plan *plan = r->plan;
     lazy_step *step = plan->steps[first];
-    const bool *written = choose_buffers(r, group, first, nsteps);
-    int64_t bytes = 0, cost = cost_of_steps(plan, first, nsteps);
+    const bool *written = choose_buffers(r, group, first, nsteps, left_out);
+    int64_t bytes = 0, cost = 0;
     uint32_t wide = nsteps == 1 && plan_is_wide(step) ? NEAP_PUSH_WIDE : 0;
     for (int32_t k = 0; k < group->nbufs; k++)
         if (written[k]) /* also what passes, which the op may keep to its end */
             bytes += (int64_t)plan->slots[group->slots[k]].bytes;
-    for (int32_t t = first; t < first + nsteps; t++)
+    for (int32_t t = first; t < first + nsteps; t++) {
+        if (plan_leaves_out(group, left_out, t))
+            continue;
+        cost += cost_of_step(plan->steps[t]);
         r->ctx->counters.written += plan_is_idle(plan->steps[t], r->own) ? 0 : (uint64_t)plan->steps[t]->written;
+    }
     lazy_group_run job = {.plan = plan,
                           .group = group,
                           .first = first,
                           .nsteps = nsteps,
+                          .left_out = left_out,
                           .bufs = r->own,
                           .passing = nsteps == group->nsteps ? find_passing(plan, group) : 0,
                           .starts = r->binding.start ? r->own_starts : NULL,
@@ -302,18 +305,22 @@ static int push_steps(lazy_run *r, const lazy_group *group, int32_t first, int32
 /* Steps may share an op only if none of them waits for, or fails with, what the others do not use: if all inputs of the
  * group are there, or, for launch graphs, are sure, and so is what an earlier step wrote of which they write a part.
  * Else each goes by itself. */
-static int push_together_or_alone(lazy_run *r, const lazy_group *group) {
+static int push_together_or_alone(lazy_run *r, const lazy_group *group, uint64_t left_out) {
     bool together = true;
     int device = r->plan->steps[group->first]->device;
     for (int32_t k = 0; k < group->nbufs && together && group->nsteps > 1; k++) {
-        neap_var *var = neap_buffer_var(buffer_at(r, group, k));
+        const neap_buffer *buffer = buffer_at(r, group, k);
+        if (!buffer) /* of steps that are left out */
+            continue;
+        neap_var *var = neap_buffer_var(buffer);
         together = group->graphs ? neap_var_is_sure(var, device) : neap_var_poll(var, NULL) == NEAP_OK;
     }
     if (together)
-        return push_steps(r, group, group->first, group->nsteps);
+        return push_steps(r, group, group->first, group->nsteps, left_out);
     int status = 0;
-    for (int32_t k = 0; k < group->nsteps && status == 0; k++)
-        status = push_steps(r, group, group->first + k, 1);
+    for (int32_t t = group->first; t < group->first + group->nsteps && status == 0; t++)
+        if (!plan_leaves_out(group, left_out, t))
+            status = push_steps(r, group, t, 1, 0);
     return status;
 }
 
@@ -346,8 +353,8 @@ static int push_move(lazy_run *r, const lazy_group *group) {
     return plan_transfer_join(r, group->slots[step->slots[n]], n, &push);
 }
 
-/* scratch: of its step, if that needs some. */
-static int push_group(lazy_run *r, const lazy_group *group, neap_buffer **scratch) {
+/* scratch: of its step, if that needs some. left_out: not all of its steps. */
+static int push_group(lazy_run *r, const lazy_group *group, uint64_t left_out, neap_buffer **scratch) {
     const lazy_step *step = r->plan->steps[group->first];
     bool transfers = r->plan->ntransfers > 0;
     int status = transfers ? plan_transfer_in(r, group) : 0;
@@ -355,7 +362,7 @@ static int push_group(lazy_run *r, const lazy_group *group, neap_buffer **scratc
         return status;
     if (step->moves)
         return push_move(r, group);
-    status = step->payload ? launch_alone(r, group, scratch) : push_together_or_alone(r, group);
+    status = step->payload ? launch_alone(r, group, scratch) : push_together_or_alone(r, group, left_out);
     return status || !transfers ? status : plan_transfer_out(r, group);
 }
 
@@ -366,10 +373,11 @@ static int push_groups(lazy_run *r) {
     bool kept = keeping && keeping->there;
     int status = 0;
     for (const lazy_group *group = plan->groups; group < plan->groups + plan->ngroups && status == 0; group++) {
-        if (kept && keeping->fixed[group - plan->groups])
+        uint64_t left_out = kept ? plan_keep_left_out(r, group) : 0;
+        if (left_out == UINT64_MAX >> (64 - group->nsteps)) /* all */
             continue;
         bool needs = plan_needs_scratch(plan->steps[group->first]);
-        status = push_group(r, group, needs ? scratch++ : &none);
+        status = push_group(r, group, left_out, needs ? scratch++ : &none);
         r->begun |= status == 0 || group->nsteps > 1;
     }
     r->ctx->counters.launches += (uint64_t)(plan->nsteps - (kept ? keeping->nfixed : 0));

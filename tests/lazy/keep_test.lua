@@ -38,6 +38,24 @@ check.test("the same arrays: what they alone lead to is not computed again", fun
     check.ok(tostring(np.explain(f)):find "computed once for the same arrays in the arguments of option 'keep'")
 end)
 
+check.test("small steps that share an op with others are left out of it", function()
+    local function body(p, x) return p.w * 2, x + 1, x:sum { axis = 1 } end
+    local f, g = np.jit(body, { keep = 1 }), np.jit(body)
+    local p, q = { w = weights(1) }, { w = weights(3) }
+    local x, y = programs.leaf("f32", 4, { 8, 60 }), programs.leaf("f32", 5, { 8, 60 })
+    local all, steps = launches_of(g, p, x), {}
+    local function late() return np.sort(programs.leaf("f32", 6, { 3000, 600 }))[{ { 0, 8 }, { 0, 60 } }]:copy() end
+    for k, given in ipairs { { p, x }, { p, y }, { q, x }, { p, y }, { p, x }, { p, late() } } do
+        local got, wanted = { f(unpack(given)) }, { g(unpack(given)) }
+        for i = 1, 3 do
+            check.equal(programs.hash(got[i]), programs.hash(wanted[i]), ("call %d, result %d"):format(k, i))
+        end
+        steps[k] = launches_of(f, unpack(given))
+    end
+    check.equal(np.jit_cache(f).entries[1].kept_steps, 1)
+    check.equal(steps, { all - 1, all - 1, all - 1, all - 1, all - 1, all - 1 })
+end)
+
 check.test("convolutions keep their kernels in the layout of the library, until the kernel is another one", function()
     local function f(p, x)
         local y = np.nn.conv(x, p.w)
