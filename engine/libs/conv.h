@@ -9,7 +9,8 @@
 #include "engine/routine.h"
 
 /* What calls with the same kernel and the same extents may keep: oneDNN's description of the convolution, and the
- * kernel in oneDNN's layout, which the first call fills in. Any number of threads may run such calls at once. */
+ * kernel in oneDNN's layout, or the kernel as products read it, which the first call fills in. Any number of threads
+ * may run such calls at once; their bits are those of calls that keep nothing. */
 typedef struct engine_conv_kept engine_conv_kept;
 
 /* From inside an op. f32 goes to oneDNN if that is there, one call on one thread for each part of the batch, whose

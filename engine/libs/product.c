@@ -206,6 +206,7 @@ static void compute_tile(product *p, int64_t matrix, int64_t row, int64_t column
     x.a = (const char *)x.a + (at.a + i * x.a_row) * size;
     x.b = (const char *)x.b + (at.b + j * x.b_column) * size;
     x.c = (char *)x.c + (at.c + i * x.c_row + j) * size;
+    x.packed_first = j;
     int status = multiply_tile(p, &x, run);
     if (status)
         atomic_store(&p->status, status);
@@ -409,6 +410,36 @@ static bool is_symmetric(const product *p) {
     return same && !p->vector && !p->blas;
 }
 
+/* Is a product left to the BLAS? */
+static bool is_for_blas(const product *p) {
+    return !p->vector && !p->loops->fused && !p->args->subtract && work_of(&p->matrix) > EMULATED_WORK;
+}
+
+engine_gemm_packed engine_gemm_plan_packed(const engine_gemm_args *args) {
+    product p = {.args = args, .loops = engine_gemm_loops()};
+    take_operands(&p);
+    engine_gemm_packed packed = {.loops = p.loops};
+    if (!p.vector && !is_for_blas(&p) && !args->batch_axes && args->m > 0 && args->n > 0)
+        packed.bytes = (size_t)(args->k * engine_product_packed_columns(p.loops, args->f64, args->n)) *
+                       (args->f64 ? sizeof(double) : sizeof(float));
+    return packed;
+}
+
+void engine_gemm_pack(const engine_gemm_args *args, const engine_gemm_packed *packed) {
+    product p = {.args = args, .loops = packed->loops};
+    take_operands(&p);
+    p.matrix.packed_columns = engine_product_packed_columns(p.loops, args->f64, args->n);
+    p.loops->pack[args->f64](&p.matrix, packed->panels);
+}
+
+static void take_packed(product *p) {
+    const engine_gemm_packed *packed = p->args->packed;
+    if (!packed || p->vector || p->blas || packed->loops != p->loops)
+        return;
+    p->matrix.packed = packed->panels;
+    p->matrix.packed_columns = engine_product_packed_columns(p->loops, p->args->f64, p->args->n);
+}
+
 int engine_gemm(const neap_run *run, const engine_gemm_args *args) {
     if (args->m < 0 || args->n < 0 || args->k < 0)
         return neap_error(NEAP_E_SHAPE, "product of negative extents");
@@ -423,7 +454,8 @@ int engine_gemm(const neap_run *run, const engine_gemm_args *args) {
         return NEAP_OK;
     }
     take_operands(&p);
-    p.blas = !p.vector && !p.loops->fused && !args->subtract && work_of(&p.matrix) > EMULATED_WORK;
+    p.blas = is_for_blas(&p);
+    take_packed(&p);
     p.symmetric = args->upper || is_symmetric(&p);
     if (p.vector)
         choose_parts(&p);

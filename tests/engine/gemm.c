@@ -1,5 +1,5 @@
-/* gemm.c: matrix products: right values; the same bits for any number of workers, any layout of the operands, and any
- * instruction set. */
+/* gemm.c: matrix products: right values; the same bits for any number of workers, any layout of the operands, packed or
+ * not, and any instruction set. */
 #include "engine/engine.h"
 #include "engine/libs/blas.h"
 #include "engine/libs/product.h"
@@ -93,6 +93,27 @@ UNWATCHED static void *lay_out(const void *plain, bool f64, const shape *s, int6
     return data;
 }
 
+enum { PACKED = 8, LAYOUTS = 12 }; /* 1: a is transposed; 2: b is; 4: rows have padding; 8: b is packed */
+
+/* A batch has no packed right side. */
+static int layouts_of(const shape *s) {
+    return s->batch == 1 ? LAYOUTS : PACKED;
+}
+
+/* Packs the right side, and hides it: b is read no more. The panels, to be freed; NULL: there are none. */
+UNWATCHED static void *pack(job *j, engine_gemm_packed *packed, void *b, int64_t elements) {
+    j->args.batch_axes = 0;
+    *packed = engine_gemm_plan_packed(&j->args);
+    if (!packed->bytes)
+        return NULL;
+    packed->panels = malloc(packed->bytes);
+    engine_gemm_pack(&j->args, packed);
+    j->args.packed = packed;
+    for (int64_t i = 0; i < elements; i++)
+        put(b, j->args.f64, i, NAN);
+    return packed->panels;
+}
+
 /* The product with the given layout, tightly stored; the buffer is filled with NaN before. */
 UNWATCHED static void *product(const shape *s, bool f64, const void *plain_a, const void *plain_b, int layout) {
     bool ta = layout & 1, tb = layout & 2;
@@ -120,6 +141,8 @@ UNWATCHED static void *product(const shape *s, bool f64, const void *plain_a, co
     j.args.strides_a = &stride_a;
     j.args.strides_b = &stride_b;
     j.args.stride_c = s->m * ldc;
+    engine_gemm_packed packed;
+    void *panels = layout & PACKED ? pack(&j, &packed, b, stride_b) : NULL;
     neap_push push = {.name = "matmul"};
     CHECK_EQ(neap_push_sync(multiply, &j, &push), NEAP_OK);
     CHECK_EQ(neap_wait_all(), NEAP_OK);
@@ -132,7 +155,7 @@ UNWATCHED static void *product(const shape *s, bool f64, const void *plain_a, co
             touched += !isnan(get(c, f64, i * ldc + k));
     }
     CHECK_EQ(touched, 0); /* nothing is written between the rows */
-    free(a), free(b), free(c);
+    free(a), free(b), free(c), free(panels);
     return tight;
 }
 
@@ -168,7 +191,7 @@ UNWATCHED static void check_isas(const shape *s, bool f64, const void *a, const 
     for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
         if (engine_gemm_isa(isas[i]) != NEAP_OK)
             continue; /* this CPU has not got it */
-        for (int layout = 0; layout < 8; layout += 3) {
+        for (int layout = 0; layout < layouts_of(s); layout += 3) {
             void *c = product(s, f64, a, b, layout);
             check_values(s, f64, a, b, c);
             if (gives_equal_bits(s, isas[i]) && !CHECK(memcmp(first, c, bytes) == 0))
@@ -190,7 +213,7 @@ UNWATCHED static void check_shape(const shape *s, bool f64) {
     size_t bytes = (size_t)(s->batch * s->m * s->n) * (f64 ? 8 : 4);
     for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
         CHECK_EQ(neap_engine_start(&configs[i]), NEAP_OK);
-        for (int layout = 0; layout < 8; layout += i == 0 ? 1 : 7) {
+        for (int layout = 0; layout < layouts_of(s); layout += i == 0 ? 1 : 5) {
             void *c = product(s, f64, a, b, layout);
             if (!first) {
                 first = c;
@@ -209,6 +232,30 @@ UNWATCHED static void check_shape(const shape *s, bool f64) {
         neap_engine_stop();
     }
     free(a), free(b), free(first);
+}
+
+/* Loops other than those that b was packed for read b itself. */
+static void packed_for_others(void) {
+    enum { M = 5, N = 40, K = 3 };
+    float a[M * K], b[K * N], c[M * N];
+    for (int i = 0; i < M * K; i++)
+        a[i] = (float)i;
+    for (int i = 0; i < K * N; i++)
+        b[i] = (float)(i % 7);
+    engine_gemm_args args = {.m = M, .n = N, .k = K, .a = a, .b = b, .c = c, .lda = K, .ldb = N, .ldc = N};
+    engine_gemm_packed packed = engine_gemm_plan_packed(&args);
+    CHECK(packed.bytes >= sizeof b);
+    packed.panels = calloc(1, packed.bytes); /* zeros, so that who reads them is seen */
+    args.packed = &packed;
+    bool others = engine_gemm_isa("baseline") == NEAP_OK && packed.loops != engine_gemm_loops();
+    neap_run run = {.worker = -1};
+    CHECK_EQ(engine_gemm(&run, &args), NEAP_OK);
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++)
+            CHECK_EQ(c[i * N + j],
+                     others ? a[i * K] * b[j] + a[i * K + 1] * b[N + j] + a[i * K + 2] * b[2 * N + j] : 0);
+    CHECK_EQ(engine_gemm_isa(NULL), NEAP_OK);
+    free(packed.panels);
 }
 
 /* One matrix for the whole batch: stride 0. */
@@ -365,6 +412,7 @@ int main(void) {
     CHECK(engine_blas_name() != NULL);
     CHECK(getenv("OPENBLAS_NUM_THREADS") == NULL);
     shared_operand();
+    packed_for_others();
     batch_of_two_axes();
     batch_of_even_axes();
     for (int k = 0; k < 8; k++)

@@ -97,6 +97,22 @@ check.test("convolutions keep their kernels in the layout of the library, until 
     check.ok(not library or live() < before, "what was kept is given back")
 end)
 
+check.test("convolutions that are products keep their kernels in the layout of these, in groups, too", function()
+    for _, groups in ipairs { 1, 2 } do
+        local function f(p, x) return np.nn.conv(x, p.w, { groups = groups }) end
+        local kept, plain = np.jit(f, { keep = 1 }), np.jit(f)
+        local p = { w = programs.leaf("f32", 1, { 1, 1, 64 / groups, 48 }) }
+        for k = 1, 6 do
+            local x = programs.leaf("f32", k, { 1, 7, 7, 64 })
+            check.equal(programs.hash(kept(p, x)), programs.hash(plain(p, x)))
+            check.equal(programs.hash(kept(p, x)), programs.hash(f(p, x)))
+            if k % 3 == 0 then p = { w = (p.w * 2):wait() } end
+        end
+        local others = os.getenv "NEAP_TEST_BUILD" == "null" or os.getenv "NEAP_DEVICE" -- whose calls keep nothing
+        check.ok(others or np.jit_cache(kept).entries[1].kept_bytes >= p.w.size * 4)
+    end
+end)
+
 check.test("arrays that belong to the function are kept like those of arguments, also where these have none", function()
     local own = { w = weights(1), b = programs.leaf("f32", 2, { 40 }) }
     local x, y = programs.leaf("f32", 4, { 8, 60 }), programs.leaf("f32", 5, { 8, 60 })

@@ -90,6 +90,7 @@ const engine_products TABLE(NEAP_ISA) = {
     .columns = {2 * VECTOR / 4, 2 * VECTOR / 8},
     .tile_rows = TILE_ROWS,
     .matrices = {multiply_f32, multiply_f64},
+    .pack = {pack_right_f32, pack_right_f64},
     .vectors = {multiply_vector_f32, multiply_vector_f64},
     .integers = {multiply_bool, multiply_8, multiply_16, multiply_32, multiply_64},
     .solve = {solve_f32, solve_f64},

@@ -28,6 +28,9 @@ typedef struct engine_product { /* c = a · b, or c - a · b; c's rows are conti
     int64_t a_row, a_column, b_row, b_column, c_row;
     bool subtract; /* each block's sum, in order, from c; then a and the rows of b and c may lie backwards */
     int64_t count, a_next, b_next, c_next; /* products, one if 0; from one's operands and result to the next one's */
+    /* b as `pack` copies a matrix, of which b is the columns from `packed_first` on; NULL: there is no such copy. */
+    const void *packed;
+    int64_t packed_first, packed_columns; /* the latter: engine_product_packed_columns of the whole matrix */
     void *scratch; /* for engine_product_scratch elements: a copied, 256 columns at a time; NULL: it is not */
 } engine_product;
 
@@ -52,6 +55,7 @@ typedef struct engine_products {
     int columns[2];    /* by so many columns ([0] f32, [1] f64) */
     int64_t tile_rows; /* most rows of a product that has room */
     void (*matrices[2])(const engine_product *p);
+    void (*pack[2])(const engine_product *p, void *to); /* b, for any number of products: k · packed_columns elements */
     void (*vectors[2])(const engine_matrix_vector *p);
     void (*integers[5])(const engine_product *p); /* bool, integers of 8, 16, 32, 64 bits; any strides */
     /* What factor.c is made of, as factor_loops.h says. */
@@ -71,6 +75,12 @@ static inline int64_t engine_product_apart(int64_t n) {
 static inline int64_t engine_product_scratch(const engine_product *p) {
     int64_t k = p->k < ENGINE_PRODUCT_INNER ? p->k : ENGINE_PRODUCT_INNER;
     return p->a_column == 1 ? p->m * engine_product_apart(k) : k * engine_product_apart(p->m);
+}
+
+/* The columns of a packed matrix, with room for whole panels. */
+static inline int64_t engine_product_packed_columns(const engine_products *loops, bool f64, int64_t n) {
+    const int64_t panel = loops->columns[f64];
+    return (n + panel - 1) / panel * panel;
 }
 
 extern const engine_products engine_products_baseline, engine_products_avx2, engine_products_avx512;

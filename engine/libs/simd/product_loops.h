@@ -284,26 +284,37 @@ static void NAME(copy_right)(T *to, const engine_product *p, const T *b, int64_t
         NAME(copy_transposed)(to + j * k, b + j * p->b_column, p->b_column, k, n - j < COLUMNS ? n - j : COLUMNS);
 }
 
+/* All of b in panels, block by block of k: what a product reads of a block lies in one piece. */
+static void NAME(pack_right)(const engine_product *p, void *to) {
+    T *at = to;
+    for (int64_t first = 0; first < p->k; first += ENGINE_PRODUCT_INNER) {
+        const int64_t k = p->k - first < ENGINE_PRODUCT_INNER ? p->k - first : ENGINE_PRODUCT_INNER;
+        NAME(copy_right)(at, p, (const T *)p->b + first * p->b_row, k, p->n);
+        at += k * p->packed_columns;
+    }
+}
+
 static void NAME(multiply_one)(const engine_product *p) {
     T panels[PANELS * ENGINE_PRODUCT_INNER * COLUMNS] __attribute__((aligned(64)));
     const int64_t size = sizeof(T), group = PANELS * COLUMNS;
     const bool transposed = p->b_column != 1 && p->n > 1;
     const int64_t apart = p->b_row * size, strips = apart * p->k >= LARGE ? 1 : STRIPS_COPIED;
-    const bool right = transposed || (p->m > strips * ROWS && apart >= FAR);
+    const bool right = !p->packed && (transposed || (p->m > strips * ROWS && apart >= FAR));
     for (int64_t at = 0; at < p->k; at += ENGINE_PRODUCT_INNER) {
         const int64_t k = p->k - at < ENGINE_PRODUCT_INNER ? p->k - at : ENGINE_PRODUCT_INNER;
         NAME(block)
         x = {
             .k = k, .a_row = p->a_row, .a_column = p->a_column, .c_row = p->c_row, .more = at > 0, .less = p->subtract};
         x.a = (const T *)p->a + at * p->a_column;
-        x.b_row = right ? COLUMNS : p->b_row;
+        x.b_row = right || p->packed ? COLUMNS : p->b_row;
+        const T *packed = p->packed ? (const T *)p->packed + at * p->packed_columns + p->packed_first * k : NULL;
         if (p->scratch)
             NAME(copy_left)(&x, p, k);
         for (int64_t j = 0; j < p->n; j += COLUMNS) {
             const T *b = (const T *)p->b + at * p->b_row + j * p->b_column;
             if (right && j % group == 0)
                 NAME(copy_right)(panels, p, b, k, p->n - j < group ? p->n - j : group);
-            x.b = right ? panels + j % group * k : b;
+            x.b = packed ? packed + j * k : right ? panels + j % group * k : b;
             x.c = (T *)p->c + j;
             NAME(compute_columns)(x, p->m, p->n - j < COLUMNS ? p->n - j : COLUMNS);
         }
