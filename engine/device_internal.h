@@ -35,7 +35,7 @@ struct neap_buffer { /* with its block, also a free one */
     neap_var var;
     _Atomic uint64_t refs; /* references, in the upper half the lent ones (buffer.c) */
     bool dying;            /* in the list of dying blocks, under the lock of the class */
-    _Atomic bool slow;     /* an async op has come to the queue of the variable */
+    _Atomic bool slow;     /* an async op, or a copy, has come to the queue of the variable */
     _Atomic uint32_t used; /* the number of the last op there, less engine_far_behind() for a wide op */
     union {
         _Atomic uint64_t mark; /* of what it holds; 0: nobody has asked */
@@ -140,7 +140,7 @@ static inline void engine_buffer_used(neap_buffer *buffer, const engine_op *op, 
     if (op->flags & NEAP_PUSH_WIDE)
         number -= engine_far_behind();
     atomic_store_explicit(&buffer->used, number, memory_order_relaxed);
-    if (op->flags & ENGINE_OP_ASYNC)
+    if (op->flags & (ENGINE_OP_ASYNC | NEAP_PUSH_COPY))
         atomic_store_explicit(&buffer->slow, true, memory_order_relaxed);
 }
 engine_device *engine_buffer_home(const neap_buffer *buffer); /* BORROWED with the buffer */

@@ -279,7 +279,7 @@ NEAP_API int neap_buffer_new(int device, size_t bytes, neap_buffer **out);
 /* The same in the order of ops, for a caller who touches the buffer by ops alone, of which the first writes it and
  * comes behind so many others (ahead). A large buffer may be one that only ops in flight still use (lent references),
  * and the write waits for these. Such ops were pushed long enough before, or are so wide, that hardly anything could
- * have run in between; none of them is async. */
+ * have run in between; none of them is async, or moves data between devices. */
 NEAP_API int neap_buffer_new_ordered(int device, size_t bytes, int ahead, neap_buffer **out);
 /* From how many bytes on that may be; 0: as at the start. For tests. */
 NEAP_API void neap_buffer_ordered_from(int64_t bytes);

@@ -174,8 +174,8 @@ static int allocate(lazy_run *r) {
     const lazy_plan *plan = r->plan;
     int status = plan->nscratches ? allocate_scratches(r) : 0;
     for (int32_t c = 0; c < plan->ntransfers && status == 0; c++)
-        status = new_ordered(r, 0, plan->transfers[c].device, plan->slots[plan->transfers[c].slot].bytes,
-                             &r->transferred[c].buffer);
+        status = new_buffer(r, plan->transfers[c].device, plan->slots[plan->transfers[c].slot].bytes,
+                            &r->transferred[c].buffer); /* a copy must not wait for work that it can run beside */
     if (r->binding.keeping)
         bind_kept(r);
     for (int32_t k = 0; k < plan->nslots && status == 0; k++)

@@ -172,6 +172,9 @@ static void candidates(void) {
     begin(&s, 0, true); /* who knows how long an async op takes */
     let_pass(&s, 10 * far);
     CHECK(!is_taken_over(&s, BYTES));
+    begin(&s, NEAP_PUSH_COPY, false); /* or a copy, which is to run beside other work */
+    let_pass(&s, 10 * far);
+    CHECK(!is_taken_over(&s, BYTES));
     begin(&s, 0, false);
     let_pass(&s, far);
     CHECK(!is_taken_over(&s, BYTES - 64)); /* ops in flight may ask for its size */
