@@ -5,6 +5,7 @@
  *      memory.c    blocks, copies over pinned memory          launch.c, graph.c   code, launches, graphs of them
  *      libraries.c cuBLAS and its kin, found by need          products.c, systems.c, factors.c, fourier.c,
  *      collectives.c   what NCCL moves between devices        convolutions.c   routines
+ *      compiled.c  where the driver keeps machine code
  *
  * Each stream has a thread that waits for the events behind its callbacks and calls them, since a host function of
  * CUDA may call neither the driver nor, therefore, the engine. Contexts are the devices' primary ones, made current for
@@ -147,6 +148,10 @@ typedef struct cuda_stream {
  * calls that may start threads stand between these two. */
 sigset_t cuda_signals_block(void);
 void cuda_signals_restore(const sigset_t *before);
+
+/* ---- compiled.c -------------------------------------------------------------------------------------------------- */
+/* Before the driver starts: names the folder for what it compiles, unless the user has. */
+void cuda_choose_cache(void);
 
 /* ---- plugin.c ---------------------------------------------------------------------------------------------------- */
 /* Makes the device's context current. 0, or the failure of a lost device, with the error set. */

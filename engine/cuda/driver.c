@@ -60,6 +60,7 @@ static int load_driver(void) {
     const char *missing = find_functions(library);
     if (missing)
         return neap->error(NEAP_E_LIBRARY, "the NVIDIA driver is too old: %s has no %s", DRIVER, missing);
+    cuda_choose_cache();
     sigset_t before = cuda_signals_block();
     CUresult result = cuda.cuInit(0);
     cuda_signals_restore(&before);

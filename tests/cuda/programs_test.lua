@@ -314,6 +314,42 @@ if has_code then
         check.equal(select(2, run(ptx, { "--gpu", "-e", code })), "false\tnil\n")
         os.execute("rm -r " .. folder .. " " .. cache)
     end)
+
+    local compiling = [[
+        local ffi = require "ffi"
+        ffi.cdef "uint64_t fake_compiled(void);"
+        np.wait { np.ones(50) * 3 + 1, np.ones(50):sum() }
+        print(tonumber(ffi.load("libcuda.so.1").fake_compiled()), os.getenv "CUDA_CACHE_PATH")]]
+
+    check.test("what the driver compiles is kept beside the texts, for the device and the driver", function()
+        local cache = folder_with()
+        local ptx = { NEAP_FAKE_PTX = 1, NEAP_FAKE_KEEPS = 1, XDG_CACHE_HOME = cache }
+        local at = "\t" .. cache .. "/neap/cuda\n"
+        check.equal(output(ptx, { "--gpu", "-e", compiling }), "2" .. at)
+        check.equal(output(ptx, { "--gpu", "-e", compiling }), "0" .. at)
+        ptx.NEAP_FAKE_VERSION = 12080
+        check.equal(output(ptx, { "--gpu", "-e", compiling }), "2" .. at)
+        ptx.NEAP_FAKE_CAPABILITY = 80
+        check.equal(output(ptx, { "--gpu", "-e", compiling }), "2" .. at)
+        check.equal(output(ptx, { "--gpu", "-e", compiling }), "0" .. at)
+        local _, mode = process.run { "stat", "-c", "%a", cache .. "/neap/cuda" }
+        check.equal(mode, "700\n")
+        os.execute("rm -r " .. cache)
+    end)
+
+    check.test("the driver keeps its own folder where ours is not safe, or another is named", function()
+        local cache = folder_with()
+        local ptx = { NEAP_FAKE_PTX = 1, XDG_CACHE_HOME = cache }
+        os.execute(("mkdir -p %s/neap/cuda && chmod 777 %s/neap/cuda"):format(cache, cache)) -- others may write there
+        check.equal(output(ptx, { "--gpu", "-e", compiling }), "2\tnil\n")
+        os.execute(("rm -r %s/neap/cuda && touch %s/neap/cuda"):format(cache, cache)) -- a file
+        check.equal(output(ptx, { "--gpu", "-e", compiling }), "2\tnil\n")
+        os.execute(("rm %s/neap/cuda"):format(cache))
+        ptx.CUDA_CACHE_PATH = "/somewhere"
+        check.equal(output(ptx, { "--gpu", "-e", compiling }), "2\t/somewhere\n")
+        check.ok(not io.open(cache .. "/neap/cuda"))
+        os.execute("rm -r " .. cache)
+    end)
 end
 
 check.test("the memory of a device is told", function()

@@ -2,6 +2,8 @@
 #include "lazy/native/object.h"
 #include "tests/cuda/fake/library.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -44,7 +46,9 @@ static struct {
     size_t memory;
     int64_t fail_in;
     CUresult fail_code;
-    uint64_t groups; /* of the last launch of an entry "kernel" */
+    uint64_t groups;          /* of the last launch of an entry "kernel" */
+    uint64_t compiled;        /* texts, ever */
+    char kept[PATH_MAX - 64]; /* the folder for what is compiled; empty: none */
     struct CUctx_st contexts[FAKE_DEVICES];
 } fake = {.mutex = PTHREAD_MUTEX_INITIALIZER,
           .happened = PTHREAD_COND_INITIALIZER,
@@ -189,6 +193,8 @@ CUresult cuInit(unsigned int flags) {
             neap_host_address = NULL;
         if (number("NEAP_FAKE_PTX", 0))
             neap_code_target = NULL;
+        if (number("NEAP_FAKE_KEEPS", 0) && getenv("CUDA_CACHE_PATH"))
+            snprintf(fake.kept, sizeof fake.kept, "%s", getenv("CUDA_CACHE_PATH"));
         fake.fail_code = CUDA_ERROR_OUT_OF_MEMORY;
         fake.fail_in = number_and_code("NEAP_FAKE_FAIL", &fake.fail_code);
         for (int k = 0; k < FAKE_DEVICES; k++)
@@ -667,6 +673,22 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *arg) {
     return fake_leave(CUDA_SUCCESS);
 }
 
+/* A text is compiled, unless it was before: for such a device, by such a driver. The caller holds the lock. */
+static void compile(const char *text) {
+    char path[PATH_MAX];
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const char *at = text; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+    snprintf(path, sizeof path, "%s/%016llx.%d.%d", fake.kept, (unsigned long long)hash,
+             (int)number("NEAP_FAKE_VERSION", 13000), (int)number("NEAP_FAKE_CAPABILITY", 90));
+    if (*fake.kept && access(path, R_OK) == 0)
+        return;
+    fake.compiled++;
+    const int fd = *fake.kept ? open(path, O_WRONLY | O_CREAT, 0600) : -1;
+    if (fd >= 0)
+        close(fd);
+}
+
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int noptions, CUjit_option *options,
                             void **values) {
     BEGIN(true);
@@ -677,6 +699,8 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int no
             snprintf(values[0], (size_t)(uintptr_t)values[1], "ptxas: line 1: no version\nmore");
         return fake_leave(CUDA_ERROR_INVALID_PTX);
     }
+    if (!is_object)
+        compile(image);
     *module = calloc(1, sizeof **module);
     (*module)->context = fake_context_now();
     (*module)->image =
@@ -847,6 +871,13 @@ uint64_t fake_kernel_groups(void) {
     const uint64_t groups = fake.groups;
     fake_unlock();
     return groups;
+}
+
+uint64_t fake_compiled(void) {
+    fake_lock();
+    const uint64_t compiled = fake.compiled;
+    fake_unlock();
+    return compiled;
 }
 
 /* ---- Not of CUDA ------------------------------------------------------------------------------------------------- */

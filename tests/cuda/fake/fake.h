@@ -13,7 +13,8 @@
  * is, NEAP_FAKE_HOST=0 that launches without code are not done, and NEAP_FAKE_PTX=1 that code is PTX for sm_90, both as
  * with a GPU; NEAP_FAKE_CAPABILITY=75 makes that sm_75. NEAP_FAKE_FAIL=N[:CODE] makes call N fail,
  * NEAP_FAKE_BREAK=N[:CODE] item N of device 0, and NEAP_FAKE_DELAY=US holds each item up for a random time.
- * NEAP_FAKE_VERSION=12080 is the CUDA that it is of.
+ * NEAP_FAKE_VERSION=12080 is the CUDA that it is of. NEAP_FAKE_KEEPS=1 lets it file PTX that it "compiles" in
+ * CUDA_CACHE_PATH, by text, capability and version; fake_compiled() tells how many texts were not found there.
  */
 #ifndef NEAP_TESTS_CUDA_FAKE_H
 #define NEAP_TESTS_CUDA_FAKE_H

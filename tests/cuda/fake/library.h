@@ -40,6 +40,8 @@ void *fake_library_address(const void *memory);
 uint64_t fake_library_launches(void);
 /* Groups of the last launch of an entry "kernel". For Lua. */
 uint64_t fake_kernel_groups(void);
+/* PTX that was compiled: that no earlier process had left. For Lua. */
+uint64_t fake_compiled(void);
 
 #pragma GCC visibility pop
 
