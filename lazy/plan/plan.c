@@ -194,11 +194,25 @@ static void choose_device(const planner *p, lazy_step *step) {
         step->cost = step->payload->cost(region_node(p, step->node), step->device);
 }
 
+/* Does the backend of a step prepare anything for it? */
+static bool prepares(const lazy_step *step) {
+    bool is_call = step->kind != LAZY_STEP_KERNEL && !step->payload && !step->moves;
+    return step->kind == LAZY_STEP_KERNEL || (is_call && step->backend && step->backend->prepare_call);
+}
+
 static int prepare_on_device(lazy_step *step) {
-    if (step->kind == LAZY_STEP_KERNEL)
-        return step->backend->prepare(&step->kernel, step->device);
-    bool prepares = !step->payload && !step->moves && step->backend && step->backend->prepare_call;
-    return prepares ? step->backend->prepare_call(&step->call, step->device) : 0;
+    if (!prepares(step))
+        return 0;
+    return step->kind == LAZY_STEP_KERNEL ? step->backend->prepare(&step->kernel, step->device)
+                                          : step->backend->prepare_call(&step->call, step->device);
+}
+
+/* Lets code of a step be made while that of others is. */
+static void ask_on_device(lazy_step *step) {
+    if (step->kind == LAZY_STEP_KERNEL && step->backend->ask)
+        step->backend->ask(&step->kernel, step->device);
+    else if (step->kind != LAZY_STEP_KERNEL && prepares(step) && step->backend->ask_call)
+        step->backend->ask_call(&step->call, step->device);
 }
 
 /* What another device than the host cannot prepare is done by the host. */
@@ -219,12 +233,13 @@ static int prepare_kernel(lazy_step *step) {
     return status;
 }
 
-/* Prepares the kernels of all steps, each of which knows by then what the others move. */
-static int prepare_kernels(planner *p) {
+/* Tells each kernel what the other steps move meanwhile. */
+static int tell_traffic(planner *p) {
     int64_t total = 0;
     bool *read = calloc((size_t)p->slots.n + 1, sizeof *read);
-    int status = read ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while planning");
-    for (int64_t k = 0; k < p->steps.n && status == 0; k++) {
+    if (!read)
+        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    for (int64_t k = 0; k < p->steps.n; k++) {
         lazy_step *step = p->steps.at[k];
         lazy_traffic traffic = plan_step_traffic(step);
         step->written = traffic.written;
@@ -232,21 +247,31 @@ static int prepare_kernels(planner *p) {
         for (int32_t j = 0; j < step->nbufs - step->nouts; j++)
             read[step->slots[j]] = true;
     }
-    for (int64_t k = 0; k < p->steps.n && status == 0; k++) {
+    for (int64_t k = 0; k < p->steps.n; k++) {
         lazy_step *step = p->steps.at[k];
-        choose_device(p, step);
-        if (step->kind != LAZY_STEP_KERNEL) {
-            status = prepare_step(step);
+        if (step->kind != LAZY_STEP_KERNEL)
             continue;
-        }
         lazy_traffic own = vm_kernel_traffic(&step->kernel);
         step->kernel.around = total - own.read - own.written;
         for (int32_t j = step->nbufs - step->nouts; j < step->nbufs; j++)
             if (read[step->slots[j]])
                 step->kernel.around = 0;
-        status = prepare_kernel(step);
     }
     free(read);
+    return 0;
+}
+
+/* Prepares the kernels and calls of all steps. */
+static int prepare_steps(planner *p) {
+    int status = tell_traffic(p);
+    for (int64_t k = 0; k < p->steps.n && status == 0; k++) {
+        choose_device(p, p->steps.at[k]);
+        ask_on_device(p->steps.at[k]);
+    }
+    for (int64_t k = 0; k < p->steps.n && status == 0; k++) {
+        lazy_step *step = p->steps.at[k];
+        status = step->kind == LAZY_STEP_KERNEL ? prepare_kernel(step) : prepare_step(step);
+    }
     return status;
 }
 
@@ -708,7 +733,7 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     if (status == 0)
         status = LAZY_VERIFY_STEPS(ctx, made, plan, "planning");
     if (status == 0)
-        status = prepare_kernels(&p);
+        status = prepare_steps(&p);
     drafts_free(&p);
     free(p.slot_of);
     if (status == 0)

@@ -4,8 +4,8 @@
  * costs, and lets it prepare the kernel once; the step is then run any number of times through the same table. What a
  * backend prepares is its own: kernel->prepared is opaque to all others.
  *
- *      plan:   lacks_kernel? ── no ──▶ prepare ─▶ cost            run:   run(kernel, operands) ─▶ done, or enqueued
- *                   └── a reason          └── an error ──▶ the step runs on the host, over copies
+ *      plan:   lacks_kernel? ── no ──▶ ask ─▶ prepare ─▶ cost     run:   run(kernel, operands) ─▶ done, or enqueued
+ *                   └── a reason                 └── an error ──▶ the step runs on the host, over copies
  *
  * On a device with streams `run` and `call` only enqueue their work (neap_run_launch); the kernel, or the call with
  * what it points to, stays alive until that is done. The numbers and the array of addresses are BORROWED for the call
@@ -36,6 +36,9 @@ typedef struct lazy_backend {
      * Where it fails for another reason than want of memory, the step runs on the host; np.explain shows the error. */
     int (*prepare)(lazy_kernel *kernel, int device);
     void (*unprepare)(lazy_kernel *kernel);
+    /* Lets other threads begin with what takes `prepare` long, which waits for it then; the kernel may have something
+     * to unprepare from now on, or not. Planners ask for all kernels first. NULL: nothing takes long. */
+    void (*ask)(lazy_kernel *kernel, int device);
     int64_t (*cost)(const lazy_kernel *kernel); /* estimated ns */
     /* A few words on how a prepared kernel is run, into `text`, which is returned. */
     const char *(*tier)(const lazy_kernel *kernel, char *text, size_t capacity);
@@ -48,10 +51,12 @@ typedef struct lazy_backend {
     int (*run)(const lazy_kernel *kernel, const lazy_operands *with, const neap_run *run);
     /* Makes what a call needs beforehand, into call->prepared; failures as of `prepare`. NULL: nothing. */
     int (*prepare_call)(lazy_call *call, int device);
-    void (*unprepare_call)(lazy_call *call); /* of one whose `prepared` is set */
+    void (*ask_call)(lazy_call *call, int device); /* as `ask` */
+    void (*unprepare_call)(lazy_call *call);       /* of one whose `prepared` is set */
     /* A whole-array op: operand k lies at bufs[k], of the inputs offsets[k] elements behind it; the data of the tensors
      * is not set. */
     int (*call)(const lazy_call *call, const int64_t *offsets, const lazy_operands *with, const neap_run *run);
+    int (*call_launches)(const lazy_call *call); /* of a prepared call; NULL: nobody can tell */
     /* Can a call be part of a launch graph (engine/device.h), as kernels can? NULL: nothing can. */
     bool (*records_call)(const lazy_call *call);
     /* Copies within the memory of the device. */

@@ -48,24 +48,40 @@ static int64_t estimate(const lazy_kernel *kernel, const vm_gpu *plan) {
     return plan->nlaunches * (int64_t)LAUNCH_COST + (int64_t)(BYTE_COST * (double)(traffic.read + traffic.written));
 }
 
-static int want_code(cuda_kernel *own, int device) {
+static int ask_for_code(cuda_kernel *own, int device) {
     const neap_device_kind *kind = neap_device_kind_of(device);
     const char *entries[2];
     for (int k = 0; k < own->plan->nlaunches; k++)
         entries[k] = own->plan->launches[k].entry;
-    return kind ? vm_gpu_unit_want(&own->plan->code, own->plan->nlaunches, entries, device,
-                                   kind->code_target(neap_device_handle(device)), &own->unit)
+    return kind ? vm_gpu_unit_ask(&own->plan->code, own->plan->nlaunches, entries, device,
+                                  kind->code_target(neap_device_handle(device)), &own->unit)
                 : neap_error_code();
 }
 
-static int prepare(lazy_kernel *kernel, int device) {
+static int ask(lazy_kernel *kernel, int device) {
     cuda_kernel *own = calloc(1, sizeof *own);
     kernel->prepared = own;
     if (!own)
         return neap_error(NEAP_E_MEMORY, "out of memory for a kernel of a GPU");
     int status = vm_gpu_new(kernel, &own->plan);
     if (!status)
-        status = want_code(own, device);
+        status = ask_for_code(own, device);
+    if (status)
+        unprepare(kernel);
+    return status;
+}
+
+/* What fails here is told by `prepare`, which tries again. */
+static void ask_early(lazy_kernel *kernel, int device) {
+    ask(kernel, device);
+}
+
+static int prepare(lazy_kernel *kernel, int device) {
+    int status = kernel->prepared ? NEAP_OK : ask(kernel, device);
+    if (status)
+        return status;
+    cuda_kernel *own = kernel->prepared;
+    status = vm_gpu_unit_wait(own->unit);
     if (status)
         unprepare(kernel);
     else
@@ -135,6 +151,8 @@ const lazy_backend vm_backend_cuda = {
     .kind = "cuda",
     .lacks_kernel = lacks_kernel,
     .lacks_call = vm_cuda_call_lacks,
+    .ask = ask_early,
+    .ask_call = vm_cuda_call_ask,
     .prepare_call = vm_cuda_call_prepare,
     .unprepare_call = vm_cuda_call_unprepare,
     .prepare = prepare,
@@ -143,6 +161,7 @@ const lazy_backend vm_backend_cuda = {
     .tier = tier,
     .run = run_kernel,
     .call = vm_cuda_call,
+    .call_launches = vm_cuda_call_launches,
     .records_call = vm_cuda_call_records,
     .copy = vm_backend_copy,
     .launch_bytes = LAUNCH_BYTES,

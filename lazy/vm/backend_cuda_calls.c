@@ -38,9 +38,8 @@ static void find_entries(cuda_call *own) {
             own->entry[k]++;
 }
 
-int vm_cuda_call_prepare(lazy_call *call, int device) {
-    if (vm_gpu_call_lacks(call))
-        return NEAP_OK;
+/* A call with code of its own. */
+static int ask(lazy_call *call, int device) {
     const neap_device_kind *kind = neap_device_kind_of(device);
     cuda_call *own = calloc(1, sizeof *own);
     call->prepared = own;
@@ -49,12 +48,34 @@ int vm_cuda_call_prepare(lazy_call *call, int device) {
     int status = kind ? vm_gpu_call_new(call, &own->plan) : neap_error_code();
     if (!status && own->plan->nlaunches > 0) {
         find_entries(own);
-        status = vm_gpu_unit_want(&own->plan->code, own->plan->call.n, own->plan->call.names, device,
-                                  kind->code_target(neap_device_handle(device)), &own->unit);
+        status = vm_gpu_unit_ask(&own->plan->code, own->plan->call.n, own->plan->call.names, device,
+                                 kind->code_target(neap_device_handle(device)), &own->unit);
     }
     if (status)
         vm_cuda_call_unprepare(call);
     return status;
+}
+
+void vm_cuda_call_ask(lazy_call *call, int device) {
+    if (!vm_gpu_call_lacks(call))
+        ask(call, device); /* what fails here is told by `prepare`, which tries again */
+}
+
+int vm_cuda_call_prepare(lazy_call *call, int device) {
+    if (vm_gpu_call_lacks(call))
+        return NEAP_OK;
+    int status = call->prepared ? NEAP_OK : ask(call, device);
+    if (status)
+        return status;
+    const cuda_call *own = call->prepared;
+    status = own->unit ? vm_gpu_unit_wait(own->unit) : NEAP_OK;
+    if (status)
+        vm_cuda_call_unprepare(call);
+    return status;
+}
+
+int vm_cuda_call_launches(const lazy_call *call) {
+    return ((const cuda_call *)call->prepared)->plan->nlaunches;
 }
 
 /* The launches, with scratch of which nobody else gets a block before the stream is past them. */

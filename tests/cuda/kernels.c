@@ -149,6 +149,44 @@ static void sharing(void) {
     CHECK_EQ(counts().modules, 0);
 }
 
+/* ---- Asking ------------------------------------------------------------------------------------------------------ */
+/* Kernels of different code are asked for, and prepared, or not: what was begun ends, and nothing is left. */
+static void asking(void) {
+    static const int ops[] = {LAZY_OP_add, LAZY_OP_subtract, LAZY_OP_multiply, LAZY_OP_maximum, LAZY_OP_minimum};
+    enum { KERNELS = sizeof ops / sizeof *ops };
+    sample s[KERNELS];
+    lazy_kernel own[KERNELS], same;
+    const uint64_t loaded = counts().loaded;
+    for (int turn = 0; turn < 4; turn++) {
+        for (int k = 0; k < KERNELS; k++) {
+            plain_new(&s[k], 50 + k);
+            s[k].ins[1].op = (uint16_t)ops[k];
+            own[k] = s[k].kernel;
+            backend->ask(&own[k], gpus[0]);
+            CHECK(own[k].prepared != NULL);
+        }
+        same = s[KERNELS - 1].kernel;
+        backend->ask(&same, gpus[0]);
+        if (turn == 1) /* the first who asked goes, perhaps before anybody has begun */
+            backend->unprepare(&own[KERNELS - 1]);
+        for (int k = 0; k < KERNELS; k++) {
+            if (turn == 0)
+                CHECK_EQ(backend->prepare(&own[k], gpus[0]), NEAP_OK);
+            if (turn == 0)
+                compare(&s[k], &own[k], gpus[0]);
+            if (own[k].prepared)
+                backend->unprepare(&own[k]);
+        }
+        CHECK_EQ(backend->prepare(&same, gpus[0]), NEAP_OK);
+        compare(&s[KERNELS - 1], &same, gpus[0]);
+        backend->unprepare(&same);
+        CHECK_EQ(counts().modules, 0);
+        CHECK(turn > 0 || counts().loaded - loaded == KERNELS);
+        for (int k = 0; k < KERNELS; k++)
+            sample_free(&s[k]);
+    }
+}
+
 /* ---- Failures ---------------------------------------------------------------------------------------------------- */
 /* Each call that preparing takes fails in turn: it is told, and works the next time. */
 static void failing(void) {
@@ -198,6 +236,7 @@ int main(int argc, char **argv) {
     }
     vm_gpu_limit = (vm_gpu_limits){.slots = 2048, .groups = 1024};
     sharing();
+    asking();
     failing();
     stop();
     return check_end();
