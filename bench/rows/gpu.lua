@@ -9,7 +9,8 @@
 --      training steps      1.2 times as fast as the faster of JAX and PyTorch on the same GPU (bench/steps.lua)
 --
 -- Where there is no GPU the group says so, with the reason. In tests the fake driver stands in for one. A case is one
--- of "memory", "products", "first", "launches", "loops", "steps". NEAP_BENCH_PEERS="torch gpu" leaves the others out.
+-- of "memory", "products", "sorts", "first", "launches", "loops", "steps". NEAP_BENCH_PEERS="torch gpu" leaves the
+-- others out.
 package.path = "./?.lua;" .. package.path
 local np = require "neap"
 local core = require "neap.core"
@@ -114,6 +115,30 @@ local function product_row(dtype, p)
 end
 
 for _, product in ipairs(wanted "products" and PRODUCTS or {}) do product_row(unpack(product)) end
+
+-- ---- Sorts ----------------------------------------------------------------------------------------------------------
+
+-- Lines, elements of each, dtype, and launches of the plan at most.
+local SORTS = {
+    { 1, 2000, "f32", 1 }, { 1, 4000, "f32", 1 }, { 1000, 10000, "f32", 2 }, { 1, 1e5, "f32", 4 },
+    { 1, 1e6, "f32", 5 }, { 1, 1e6, "f64", 6 }, { 1, 2 ^ 26, "f32", 8 },
+}
+
+local function sort_row(lines, n, dtype, most)
+    if measure.quick and lines * n > 1e6 then return end
+    local x = np.random.uniform(np.random.key(4), { lines, n }):astype(dtype):wait()
+    local plan = tostring(np.explain(np.sort(x, { axis = 1 })))
+    local launches = tonumber(plan:match ", code for cuda, (%d+) launches" or 1)
+    local own = queued("neap", function() return np.sort(x, { axis = 1 }) end)
+    warm_up()
+    local median, best = measure.one(own)
+    measure.row { name = ("sort of %d lines of %d, %s, %d launches"):format(lines, n, dtype, launches),
+                  value = median / 1e3, best = best / 1e3, unit = "us",
+                  checks = { { name = "launches", ratio = launches / most, goal = 1 } } }
+    core.reclaim()
+end
+
+for _, sort in ipairs(wanted "sorts" and SORTS or {}) do sort_row(unpack(sort)) end
 
 -- ---- First results --------------------------------------------------------------------------------------------------
 

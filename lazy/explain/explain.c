@@ -203,6 +203,9 @@ static void say_how(lazy_print *print, const lazy_chapter *chapter, const lazy_s
         lazy_say(print, ", %s", library);
     if (step->call.prepared)
         lazy_say(print, ", code for %s", step->backend->kind);
+    int launches = step->call.prepared && step->backend->call_launches ? step->backend->call_launches(&step->call) : 1;
+    if (launches != 1)
+        lazy_say(print, ", %d launches", launches);
 }
 
 /* The device of the step, then the others for which it computes: a kernel works for all that share a memory. */

@@ -50,20 +50,29 @@ enum {
     GPU_SCAN_SHARED = 256 * 17 + 3 * 256 /* elements of a group in shared memory */
 };
 
-/* Sorts: pairs of a key and a place; each is another one, so there is one order. A group sorts a tile: 1 << RUN
- * elements of each of some lines, or a part of one. Parts of a line are merged in MERGES launches, a thread making
- * GPU_SORT_EACH pairs of the result; scratch holds all pairs twice. */
+/* Sorts: pairs of a key and a place; each is another one, so there is one order. A group sorts a tile of 1 << TILE
+ * pairs: 1 << RUN elements of each of some lines, or a part of one. Parts of a line are merged in MERGES launches,
+ * GPU_SORT_WAYS runs into one; a group makes half of the pairs that its memory has room for. Scratch holds all pairs
+ * twice. */
 enum {
     GPU_SORT_LENGTH = GPU_CALL_OWN,
     GPU_SORT_LINES,
     GPU_SORT_INNER,
+    GPU_SORT_TILE,
     GPU_SORT_RUN,
     GPU_SORT_MERGES,
     GPU_SORT_DESCENDING,
     GPU_SORT_KEPT,  /* elements of each line that the result has */
     GPU_SORT_PLACES /* the result is places, not elements */
 };
-enum { GPU_SORT_TILE_LOG = 11, GPU_SORT_TILE = 1 << GPU_SORT_TILE_LOG, GPU_SORT_EACH = 8 };
+enum {
+    GPU_SORT_SHORT_LOG = 11,   /* of a tile of lines of so many pairs at most */
+    GPU_SORT_BYTES = 32 << 10, /* of a tile of longer lines, and of what a group merges */
+    GPU_SORT_WAYS_LOG = 2,
+    GPU_SORT_WAYS = 1 << GPU_SORT_WAYS_LOG,
+    GPU_SORT_SAMPLES = 32, /* of a run, with which a group looks for one end of its part */
+    GPU_SORT_SHARED = 256, /* bytes behind the pairs: where it looks */
+};
 
 /* Rows written at places that are data. Those that are added are found by sorting the places: words of sorts are set,
  * for one line of them. Those that are set have scratch of a word for each row. */

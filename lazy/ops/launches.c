@@ -89,23 +89,49 @@ const char *launches_recurrence(const lazy_call *call, vm_gpu_call *plan) {
 }
 
 /* ---- Sorts ------------------------------------------------------------------------------------------------------- */
+/* Turns in which a group finds the ends of its part in runs of so many pairs (gpu_sorts.h). */
+static uint64_t search_turns(int64_t width) {
+    uint64_t turns = 0;
+    for (int64_t step; width > 0; turns++) {
+        step = parts(width, GPU_SORT_SAMPLES);
+        width = step > 1 ? 4 * step - 1 : 0;
+    }
+    return turns;
+}
+
+static int log_of(int64_t n) {
+    int log = 0;
+    while ((int64_t)1 << log < n)
+        log++;
+    return log;
+}
+
+/* The tile of lines of n pairs of so many bytes, and the memory that a group needs. */
+static int tile_log(int64_t n, int bytes) {
+    return n <= 1 << GPU_SORT_SHORT_LOG ? GPU_SORT_SHORT_LOG : log_of(GPU_SORT_BYTES / bytes);
+}
+
+static int sort_memory(int64_t n, int bytes) {
+    return (bytes << tile_log(n, bytes)) + (n > (int64_t)1 << tile_log(n, bytes) ? GPU_SORT_SHARED : 0);
+}
+
 /* Words and launches of sorting pairs of so many bytes. Returns the bytes of the pairs that are kept in scratch. */
 static int64_t sort_pairs(vm_gpu_call *plan, const lines *l, int bytes, const char *tiles, const char *merge) {
-    const bool is_long = l->n > GPU_SORT_TILE;
-    uint64_t run = 0, merges = 0;
-    while (run < GPU_SORT_TILE_LOG && (int64_t)1 << run < l->n)
-        run++;
-    while ((int64_t)GPU_SORT_TILE << merges < l->n)
-        merges++;
+    const int tile = tile_log(l->n, bytes), levels = log_of(parts(l->n, (int64_t)1 << tile));
+    const uint64_t run = (uint64_t)(levels ? tile : log_of(l->n)), part = GPU_SORT_BYTES / 2 / (uint64_t)bytes;
+    const uint64_t merges = (uint64_t)parts(levels, GPU_SORT_WAYS_LOG);
     plan->words[GPU_SORT_LENGTH] = (uint64_t)l->n;
     plan->words[GPU_SORT_LINES] = (uint64_t)l->count;
     plan->words[GPU_SORT_INNER] = (uint64_t)l->inner;
+    plan->words[GPU_SORT_TILE] = (uint64_t)tile;
     plan->words[GPU_SORT_RUN] = run;
     plan->words[GPU_SORT_MERGES] = merges;
-    const int64_t groups = is_long ? l->count * parts(l->n, GPU_SORT_TILE) : parts(l->count, GPU_SORT_TILE >> run);
+    const int64_t groups =
+        levels ? l->count * parts(l->n, (int64_t)1 << tile) : parts(l->count, ((int64_t)1 << tile) >> run);
     vm_gpu_call_add(plan, tiles, (uint64_t)groups, run * (run + 1) / 2, 0);
     for (uint64_t step = 0; step < merges; step++)
-        vm_gpu_call_add(plan, merge, vm_gpu_call_groups(l->count * parts(l->n, GPU_SORT_EACH)), 1, step);
+        vm_gpu_call_add(plan, merge, (uint64_t)(l->count * parts(l->n, (int64_t)part)),
+                        search_turns((int64_t)1 << (tile + GPU_SORT_WAYS_LOG * (int)step)), step);
     return l->count * l->n * bytes;
 }
 
@@ -113,14 +139,14 @@ static const char *sort_launches(const lazy_call *call, vm_gpu_call *plan, bool 
     const lazy_tensor *in = &call->in[0];
     const lines l = lines_of(in, call->attrs[0]);
     const int bytes = neap_dtype_bytes(in->dtype) > 4 ? 16 : 8;
-    vm_gpu_call_begin(plan, in->dtype, bytes * GPU_SORT_TILE);
+    vm_gpu_call_begin(plan, in->dtype, sort_memory(l.n, bytes));
     if (in->size == 0)
         return NULL;
     plan->words[GPU_SORT_DESCENDING] = descending;
     plan->words[GPU_SORT_PLACES] = places;
     plan->words[GPU_SORT_KEPT] = (uint64_t)(kept < 0 ? l.n : kept);
     const int64_t pairs = sort_pairs(plan, &l, bytes, "sort_tiles", "sort_merge");
-    plan->scratch_bytes = l.n > GPU_SORT_TILE ? 2 * pairs : 0;
+    plan->scratch_bytes = plan->words[GPU_SORT_MERGES] ? 2 * pairs : 0;
     return NULL;
 }
 
@@ -162,7 +188,7 @@ const char *launches_put_set(const lazy_call *call, vm_gpu_call *plan) {
 const char *launches_put_add(const lazy_call *call, vm_gpu_call *plan) {
     const lines l = put_words(call, plan);
     const lines places = {.count = 1, .n = call->in[1].size, .inner = 1};
-    vm_gpu_call_begin(plan, call->out->dtype, (int)sizeof(uint64_t) * GPU_SORT_TILE);
+    vm_gpu_call_begin(plan, call->out->dtype, sort_memory(places.n, sizeof(uint64_t)));
     if (call->out->size == 0 || places.n == 0)
         return NULL;
     if (l.n >= UINT32_MAX || places.n >= UINT32_MAX)

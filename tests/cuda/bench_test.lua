@@ -40,8 +40,8 @@ check.test("all rows are measured", function()
         check.ok(out:find("\n" .. name .. "  ", 1, true), name .. " is missing in\n" .. out)
     end
     check.ok(not out:find("not run", 1, true), out)
-    check.equal(select(2, json:gsub('"group": "gpu"', "")), 17 + 4 + 3 + 1 + 3 + 3)
-    check.equal(select(2, json:gsub('"ratio": [%d.]+', "")), 17 + 4)
+    check.equal(select(2, json:gsub('"group": "gpu"', "")), 17 + 4 + 5 + 3 + 1 + 3 + 3)
+    check.equal(select(2, json:gsub('"ratio": [%d.]+', "")), 17 + 4 + 5)
 end)
 
 check.done()

@@ -220,6 +220,26 @@ static void try_sorts(int dtype) {
         }
 }
 
+/* Lines of so many tiles that merging them takes up to three launches, in which parts of the result begin and end
+ * anywhere: at random, among equal elements, behind all of a run (in order), or before (in reverse order). */
+static void try_long_sorts(int dtype) {
+    static const struct shape longer[] = {{1, 0, {70001}}, {2, 1, {2, 16385}}, {2, 0, {33000, 2}}, {1, 0, {8192}}};
+    for (int k = 0; k < 16 && vm_simd()->keys[dtype].keys; k++) {
+        const struct shape *l = &longer[k % 4];
+        const int64_t size = l->extents[0] * (l->ndim > 1 ? l->extents[1] : 1);
+        const int width = neap_dtype_bytes(dtype), order = k / 4;
+        char *data = order == 1 ? few_values(dtype, size) : order ? malloc((size_t)(size * width) + 16) : NULL;
+        for (int64_t i = 0; i < size && order > 1; i++) {
+            const double x = (double)(order == 2 ? i : size - i);
+            lazy_simd_baseline.cast[NEAP_DTYPE_F64][dtype](data + i * width, &x, &x, &x, 1);
+        }
+        const bool places = (k + order) % 2;
+        sample s = sample_of(places ? LAZY_OP_argsort : LAZY_OP_sort, 2, l->axis, below(2));
+        add(&s, dtype, l->ndim, l->extents, data);
+        try_call(&s, places ? NEAP_DTYPE_I32 : dtype, l->ndim, l->extents);
+    }
+}
+
 /* ---- Rows at places ---------------------------------------------------------------------------------------------- */
 /* Places in an axis of `size`, some of them before it or behind. */
 static void *places_new(int dtype, int64_t n, int64_t size) {
@@ -392,6 +412,8 @@ static void try_dtype(int dtype) {
         try_scans(dtype, kind);
     try_recurrences(dtype);
     try_sorts(dtype);
+    if (dtype == NEAP_DTYPE_F32 || dtype == NEAP_DTYPE_I64 || dtype == NEAP_DTYPE_U8)
+        try_long_sorts(dtype);
     try_puts(dtype);
     try_boxes(dtype);
     try_searches(dtype);

@@ -73,7 +73,7 @@ SORT(put, uint64_t, ABOVE_WORD)
 
 /* A row and the number of its update; those of no row come last. */
 PHASE(put_tiles, begin, 0) {
-    for (uint64_t e = thread; e < GPU_SORT_TILE; e += GPU_CALL_THREADS) {
+    for (uint64_t e = thread; e < TILE_OF(words); e += GPU_CALL_THREADS) {
         const sort_spot spot = sort_spot_of(words, group, e);
         const uint64_t row = spot.there ? put_row(words, at[1], spot.place) : UINT64_MAX;
         ((uint64_t *)memory)[spot.slot] = row < words[GPU_PUT_SIZE] ? row << 32 | spot.place
@@ -85,15 +85,13 @@ PHASE(put_tiles, turn, 0) {
     put_step(words, (uint64_t *)memory, turn, thread);
 }
 PHASE(put_tiles, end, 0) {
-    for (uint64_t e = thread; e < GPU_SORT_TILE; e += GPU_CALL_THREADS) {
+    for (uint64_t e = thread; e < TILE_OF(words); e += GPU_CALL_THREADS) {
         const sort_spot spot = sort_spot_of(words, group, e);
         if (spot.there)
             ((uint64_t *)at[4])[spot.place] = ((const uint64_t *)memory)[spot.slot];
     }
 }
-PHASE(put_merge, begin, 0) {
-    put_merge_half(at, words, at[4], THREAD_OF_ALL);
-}
+SORT_PHASES(put_merge, put, 4)
 
 enum { PUT_AHEAD = 8 }; /* updates of a row that are read before the first of them is needed */
 
