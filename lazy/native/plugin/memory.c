@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ROOM = 16 << 20, RESERVE = 1 << 20, ALIGN = 64 };
 
@@ -34,6 +35,7 @@ void *__wrap_aligned_alloc(size_t align, size_t bytes);
 char *__wrap_strdup(const char *text);
 void __wrap_free(void *memory);
 int __wrap___cxa_atexit(void (*function)(void *), void *argument, void *owner);
+uint32_t arc4random(void);
 
 /* A thread's first use of a variable like this one makes room for all that the plugin has for the thread, or ends the
  * process: so that happens here, while there is room. */
@@ -124,4 +126,12 @@ void __wrap_free(void *memory) {
 int __wrap___cxa_atexit(void (*function)(void *), void *argument, void *owner) {
     (void)function, (void)argument, (void)owner;
     return 0;
+}
+
+/* The C++ library's own random numbers, of which LLVM takes none here. glibc has this function from 2.36 on: without it
+ * the plugin is for older systems, too. */
+uint32_t arc4random(void) {
+    uint32_t bits = 0;
+    (void)!getentropy(&bits, sizeof bits);
+    return bits;
 }
