@@ -24,14 +24,18 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stre
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream);
 int cublasCreate_v2(void **handle);
 int cublasSetStream_v2(void *handle, void *stream);
+int cublasSetMathMode(void *handle, int mode);
 int cublasGemmStridedBatchedEx_64(void *handle, int transpose_a, int transpose_b, int64_t m, int64_t n, int64_t k,
     const void *alpha, uint64_t a, int a_type, int64_t lda, long long stride_a, uint64_t b, int b_type, int64_t ldb,
     long long stride_b, const void *beta, uint64_t c, int c_type, int64_t ldc, long long stride_c, int64_t batch,
     int compute, int algorithm);
 ]]
 
-local NON_BLOCKING, ALGORITHM = 1, -1
+local NON_BLOCKING, ALGORITHM, SUMS_IN_F32 = 1, -1, 16
+-- bits: of a number between 0.5 and 1 whose last digits are random ones, of what LuaJIT has no type for.
 local TYPES = {
+    f16 = { ctype = "uint16_t", bytes = 2, number = 2, compute = 68, bits = { 0x3800, 0x400 } },
+    bf16 = { ctype = "uint16_t", bytes = 2, number = 14, compute = 68, bits = { 0x3f00, 0x80 } },
     f32 = { ctype = "float", bytes = 4, number = 0, compute = os.getenv "NEAP_TF32" == "1" and 77 or 68 },
     f64 = { ctype = "double", bytes = 8, number = 1, compute = 70 },
 }
@@ -127,6 +131,7 @@ local function open_blas()
     check("cublasCreate", blas.cublasCreate_v2(made))
     handle = made[0]
     check("cublasSetStream", blas.cublasSetStream_v2(handle, stream))
+    check("cublasSetMathMode", blas.cublasSetMathMode(handle, SUMS_IN_F32))
 end
 
 --- Memory of the GPU with so many numbers in -1..1: what is multiplied takes power, and time, as data do.
@@ -136,7 +141,11 @@ local function numbers(of, count)
     local to = ffi.cast(of.ctype .. " *", host[0])
     for k = 0, count - 1 do
         seed = (seed * 16807) % 2147483647
-        to[k] = seed / 1073741823.5 - 1
+        if of.bits then
+            to[k] = of.bits[1] + math.floor(seed / 8) % of.bits[2] + seed % 2 * 0x8000
+        else
+            to[k] = seed / 1073741823.5 - 1
+        end
     end
     local memory = alloc(bytes)
     call("cuMemcpyHtoDAsync_v2", memory, host[0], bytes, stream)
@@ -153,7 +162,8 @@ function cuda.products(dtype, p)
         local of = TYPES[dtype]
         local a, b = numbers(of, p.batch * p.m * p.k), numbers(of, p.batch * p.k * p.n)
         local c = alloc(p.batch * p.m * p.n * of.bytes)
-        local one, zero = ffi.new(of.ctype .. "[1]", 1), ffi.new(of.ctype .. "[1]", 0)
+        local scale = of.bits and "float[1]" or of.ctype .. "[1]"
+        local one, zero = ffi.new(scale, 1), ffi.new(scale, 0)
         return contender("cuBLAS", function()
             check("cublasGemmStridedBatchedEx", blas.cublasGemmStridedBatchedEx_64(
                 handle, 0, 0, p.n, p.m, p.k, one, b, of.number, p.n, p.k * p.n, a, of.number, p.k, p.m * p.k, zero, c,

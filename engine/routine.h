@@ -20,6 +20,9 @@ typedef enum neap_routine_what {
     NEAP_ROUTINE_CONVOLUTION
 } neap_routine_what;
 
+/* Numbers of 16 bits: f16 has 11 bits of precision, bf16 has 8 and the exponents of f32. */
+typedef enum neap_half { NEAP_NO_HALF, NEAP_HALF_F16, NEAP_HALF_BF16 } neap_half;
+
 /* c[i] = op(a[i]) · op(b[i]) for each i of a batch. Matrices lie by rows; op(a) is m × k, op(b) k × n, c m × n, all
  * extents at least 1 but k, which may be 0: then c is zeros. Leading dimensions and distances count elements. */
 typedef struct neap_product {
@@ -119,6 +122,10 @@ typedef enum neap_convolution_kind {
 typedef struct neap_routine {
     neap_routine_what what;
     bool f64, complex; /* the numbers; complex: not of transforms, whose kind says it */
+    /* Of products and convolutions of f32: what the operands are instead; products are added up in f32 all the same.
+     * rounds: the result is rounded to that, too. */
+    neap_half half;
+    bool rounds;
     union {
         neap_product product;
         neap_triangular triangular;

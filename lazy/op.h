@@ -179,7 +179,9 @@ enum {
     LAZY_OP_IDENTITY = 32768,  /* its result is its operand */
     LAZY_OP_CHOOSES = 65536,   /* its result is one of its operands; of `where` one of the last two */
     LAZY_OP_COMMUTES = 131072, /* its two operands may change places */
-    LAZY_OP_CHAINS = 262144    /* map: cheap, so it has links for chains (vm/simd/simd.h) */
+    LAZY_OP_CHAINS = 262144,   /* map: cheap, so it has links for chains (vm/simd/simd.h) */
+    LAZY_OP_REAL = 1048576,    /* map: of what is not complex its result is its operand */
+    LAZY_OP_HALVES = 524288    /* call of two f32 arrays: its routine takes two halves, too (plan/halves.c) */
 };
 
 /* How an op takes arrays whose sums over an axis of a mesh are not done: it is linear in all its values, in the first

@@ -8,13 +8,16 @@
  *
  * What belongs to one geometry is kept with the device, for the last ones. Of cuDNN's algorithms that is taken which it
  * thinks is the fastest of those that always give the same bits. TF32 is used only where NEAP_TF32=1.
+ *
+ * Halves (f16, bf16) are convolved as they are, on tensor cores, added up in f32 and rounded once: what cuDNN calls
+ * PSEUDO_HALF and PSEUDO_BFLOAT16, of which all three arrays are halves.
  */
 #include "engine/cuda/matrices.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT = 64, AXES = NEAP_CONVOLUTION_AXES, DIMS = AXES + 2, KEY = 8 + 7 * AXES, ALGORITHMS = 8 };
+enum { KEPT = 64, AXES = NEAP_CONVOLUTION_AXES, DIMS = AXES + 2, KEY = 9 + 7 * AXES, ALGORITHMS = 8 };
 static const size_t WORK_MOST = (size_t)1 << 30;
 
 /* An array as cuDNN sees it: images (batch, channels, …) or a kernel (features, channels, …). */
@@ -30,6 +33,7 @@ typedef struct cuda_convolution {
     struct cuda_convolution *next;
     neap_convolution_kind kind;
     neap_convolution of; /* its addresses are nobody's */
+    neap_half half;
     bool tf32;
     int64_t key[KEY];
     int ndim; /* all axes */
@@ -127,23 +131,30 @@ static void lay_out(tensor *t, int ndim, int64_t first, int64_t second, int axes
     t->count = own * second * first;
 }
 
-static int describe(cuda_stream *stream, bool f64, int ndim, const int *extents, const int *strides,
+/* Of sums, and of the numbers of arrays. */
+static cudnnDataType_t sums_of(const cuda_convolution *c) {
+    return c->of.f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
+}
+
+static cudnnDataType_t numbers_of(const cuda_convolution *c) {
+    return c->half == NEAP_HALF_F16 ? CUDNN_DATA_HALF : c->half == NEAP_HALF_BF16 ? CUDNN_DATA_BFLOAT16 : sums_of(c);
+}
+
+static int describe(cuda_stream *stream, cudnnDataType_t type, int ndim, const int *extents, const int *strides,
                     cudnnTensorDescriptor_t *out) {
     int status = check(stream, cudnn.cudnnCreateTensorDescriptor(out), "cudnnCreateTensorDescriptor");
     return status ? status
-                  : check(stream,
-                          cudnn.cudnnSetTensorNdDescriptor(*out, f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT, ndim,
-                                                           extents, strides),
+                  : check(stream, cudnn.cudnnSetTensorNdDescriptor(*out, type, ndim, extents, strides),
                           "cudnnSetTensorNdDescriptor");
 }
 
 /* What cuDNN is told of a tensor that was laid out; `whole`: the extents of its copy, if it is one of images. */
 static int describe_tensor(cuda_stream *stream, const cuda_convolution *c, tensor *t, const int *whole) {
-    const bool f64 = c->of.f64;
-    int status = describe(stream, f64, c->ndim, t->extents, t->given, &t->ours);
+    const cudnnDataType_t type = numbers_of(c);
+    int status = describe(stream, type, c->ndim, t->extents, t->given, &t->ours);
     if (!status)
-        status = describe(stream, f64, c->ndim, t->extents, t->own, &t->part);
-    return status || !whole ? status : describe(stream, f64, c->ndim, whole, t->own, &t->whole);
+        status = describe(stream, type, c->ndim, t->extents, t->own, &t->part);
+    return status || !whole ? status : describe(stream, type, c->ndim, whole, t->own, &t->whole);
 }
 
 /* ---- What is kept ------------------------------------------------------------------------------------------------ */
@@ -183,9 +194,13 @@ static void padded_extents(const cuda_convolution *c, int *out) {
         out[c->ndim - c->of.ndim + k] += (int)(c->of.low[k] + c->of.high[k]);
 }
 
+/* Which instructions cuDNN may use. */
+static int set_math(cuda_stream *stream, const cuda_convolution *c, cudnnMathType_t math) {
+    return check(stream, cudnn.cudnnSetConvolutionMathType(c->descriptor, math), "cudnnSetConvolutionMathType");
+}
+
 static int describe_convolution(cuda_stream *stream, cuda_convolution *c) {
     const neap_convolution *of = &c->of;
-    const cudnnDataType_t type = of->f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
     const int axes = c->ndim - 2, more = axes - of->ndim;
     int pads[AXES] = {0}, strides[AXES] = {1, 1, 1}, dilations[AXES] = {1, 1, 1};
     for (int k = 0; k < of->ndim; k++) {
@@ -196,7 +211,8 @@ static int describe_convolution(cuda_stream *stream, cuda_convolution *c) {
     int status = check(stream, cudnn.cudnnCreateFilterDescriptor(&c->filter), "cudnnCreateFilterDescriptor");
     if (!status)
         status =
-            check(stream, cudnn.cudnnSetFilterNdDescriptor(c->filter, type, CUDNN_TENSOR_NCHW, c->ndim, c->w.extents),
+            check(stream,
+                  cudnn.cudnnSetFilterNdDescriptor(c->filter, numbers_of(c), CUDNN_TENSOR_NCHW, c->ndim, c->w.extents),
                   "cudnnSetFilterNdDescriptor");
     if (!status)
         status =
@@ -204,16 +220,16 @@ static int describe_convolution(cuda_stream *stream, cuda_convolution *c) {
     if (!status)
         status = check(stream,
                        cudnn.cudnnSetConvolutionNdDescriptor(c->descriptor, axes, pads, strides, dilations,
-                                                             CUDNN_CROSS_CORRELATION, type),
+                                                             CUDNN_CROSS_CORRELATION, sums_of(c)),
                        "cudnnSetConvolutionNdDescriptor");
     if (!status)
         status = check(stream, cudnn.cudnnSetConvolutionGroupCount(c->descriptor, (int)of->groups),
                        "cudnnSetConvolutionGroupCount");
-    return status
-               ? status
-               : check(stream,
-                       cudnn.cudnnSetConvolutionMathType(c->descriptor, c->tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH),
-                       "cudnnSetConvolutionMathType");
+    return status ? status
+                  : set_math(stream, c,
+                             c->half   ? CUDNN_TENSOR_OP_MATH
+                             : c->tf32 ? CUDNN_DEFAULT_MATH
+                                       : CUDNN_FMA_MATH);
 }
 
 static int choose_algorithm(cuda_stream *stream, cudnnHandle_t handle, cuda_convolution *c) {
@@ -236,7 +252,7 @@ static int choose_algorithm(cuda_stream *stream, cudnnHandle_t handle, cuda_conv
             found[k].memory <= WORK_MOST) {
             c->algorithm = found[k].algo;
             c->work_bytes = found[k].memory;
-            return NEAP_OK;
+            return c->half ? set_math(stream, c, found[k].mathType) : NEAP_OK;
         }
     return neap->error(NEAP_E_LIBRARY, "cuDNN has no algorithm for this convolution that always gives the same bits");
 }
@@ -264,12 +280,13 @@ static int fill_convolution(cuda_stream *stream, cudnnHandle_t handle, cuda_conv
 /* All that a geometry is told apart by. */
 static void fill_key(const cuda_convolution *c, int64_t *key) {
     const neap_convolution *of = &c->of;
-    const int64_t numbers[] = {c->kind, c->tf32, of->f64, of->ndim, of->batch, of->channels, of->features, of->groups};
+    const int64_t numbers[] = {c->kind,   c->half,      c->tf32,      of->f64,   of->ndim,
+                               of->batch, of->channels, of->features, of->groups};
     const int64_t *const axes[] = {of->in, of->kernel, of->out, of->stride, of->dilation, of->low, of->high};
     memset(key, 0, KEY * sizeof *key);
     memcpy(key, numbers, sizeof numbers);
     for (int k = 0; k < 7; k++)
-        memcpy(key + 8 + AXES * k, axes[k], (size_t)of->ndim * sizeof *key);
+        memcpy(key + 9 + AXES * k, axes[k], (size_t)of->ndim * sizeof *key);
 }
 
 /* That of the routine, put in front of the others; the last one goes if there are too many. */
@@ -282,7 +299,8 @@ static int take_convolution(cuda_stream *stream, cudnnHandle_t handle, const nea
     if (!made)
         return neap->error(NEAP_E_MEMORY, "no memory for a convolution");
     made->kind = routine->convolution.kind;
-    made->tf32 = tf32 && strcmp(tf32, "1") == 0;
+    made->half = routine->half;
+    made->tf32 = tf32 && strcmp(tf32, "1") == 0 && !made->half;
     made->of = routine->convolution.of;
     fill_key(made, made->key);
     while ((c = *link) != NULL && memcmp(c->key, made->key, sizeof c->key) != 0) {
@@ -305,6 +323,20 @@ static int take_convolution(cuda_stream *stream, cudnnHandle_t handle, const nea
     *first = c;
     *out = c;
     return NEAP_OK;
+}
+
+const char *cuda_convolution_lacks(cuda_device *device, const neap_routine *routine) {
+    cuda_stream stream = {.device = device, .stream = device->allocations}; /* that no work is enqueued on */
+    cuda_convolution *c;
+    if (!routine->rounds)
+        return "cuDNN rounds what it makes of halves";
+    if (cuda_enter(device) != NEAP_OK)
+        return "the device is lost";
+    pthread_mutex_lock(&device->libraries.locks[CUDA_LOCK_DNN]);
+    const int status = take_convolution(&stream, device->libraries.dnn, routine, &c);
+    pthread_mutex_unlock(&device->libraries.locks[CUDA_LOCK_DNN]);
+    cuda_leave();
+    return status ? "cuDNN does not take this convolution of halves" : NULL;
 }
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
@@ -396,7 +428,9 @@ int cuda_convolution_run(cuda_stream *stream, const neap_routine *routine) {
     run r = {.stream = stream,
              .one = cuda_blas_number(routine, 1),
              .zero = cuda_blas_number(routine, 0),
-             .item = routine->f64 ? 8 : 4};
+             .item = routine->half  ? 2
+                     : routine->f64 ? 8
+                                    : 4};
     int status = take_handle(stream, &r.handle);
     if (!status)
         status = take_convolution(stream, r.handle, routine, &c);

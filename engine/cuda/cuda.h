@@ -77,6 +77,7 @@ typedef struct cuda_device {
     CUdevice device;
     CUcontext context;
     char target[16]; /* of code: "sm_90" */
+    int capability;  /* 90 */
     CUmemoryPool pool;
     CUstream allocations; /* has no work; orders blocks that are for any stream */
     pthread_mutex_t mutex;
@@ -262,6 +263,8 @@ int cuda_fourier_run(cuda_stream *stream, const neap_routine *routine);
 void cuda_plans_free(cuda_device *device);
 int cuda_convolution_run(cuda_stream *stream, const neap_routine *routine);
 bool cuda_convolution_is_too_large(const neap_routine *routine);
+/* Of one of halves: NULL, or why cuDNN does not do it. */
+const char *cuda_convolution_lacks(cuda_device *device, const neap_routine *routine);
 /* What the device holds of cuDNN. */
 void cuda_convolutions_free(cuda_device *device);
 

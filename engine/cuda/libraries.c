@@ -347,11 +347,25 @@ static bool is_too_large(const neap_routine *routine) {
     return routine->factor.m > CUDA_ROWS_MOST || routine->factor.n > CUDA_ROWS_MOST;
 }
 
+enum { F16_FROM = 70, BF16_FROM = 80 }; /* compute capabilities: tensor cores for these */
+
+/* NULL, or why halves are multiplied as f32. */
+static const char *halves_lack(const cuda_device *device, const neap_routine *routine) {
+    const char *wish = getenv("NEAP_TENSOR_CORES");
+    if (wish && strcmp(wish, "0") == 0)
+        return "NEAP_TENSOR_CORES=0 is in the environment";
+    return device->capability >= (routine->half == NEAP_HALF_F16 ? F16_FROM : BF16_FROM)
+               ? NULL
+               : "the GPU has no tensor cores for halves";
+}
+
 static const char *convolution_lacks(cuda_device *device, const neap_routine *routine) {
     if (cuda_convolution_is_too_large(routine))
         return "cuDNN counts elements in 32 bits";
     const char *lacks = library_lacks(&libraries[DNN]);
-    return lacks || device->libraries.dnn ? lacks : does_not_start(device, DNN, CUDA_LOCK_DNN, cuda_dnn_start);
+    if (!lacks && !device->libraries.dnn)
+        lacks = does_not_start(device, DNN, CUDA_LOCK_DNN, cuda_dnn_start);
+    return lacks || !routine->half ? lacks : cuda_convolution_lacks(device, routine);
 }
 
 const char *cuda_routine_lacks(neap_device *handle, const neap_routine *routine) {
@@ -360,9 +374,12 @@ const char *cuda_routine_lacks(neap_device *handle, const neap_routine *routine)
         return "transforms of one element are not for libraries";
     if (routine->what == NEAP_ROUTINE_FOURIER)
         return library_lacks(&libraries[FFT]);
+    const char *lacks = routine->half ? halves_lack(device, routine) : NULL;
+    if (lacks)
+        return lacks;
     if (routine->what == NEAP_ROUTINE_CONVOLUTION)
         return convolution_lacks(device, routine);
-    const char *lacks = library_lacks(&libraries[BLAS]);
+    lacks = library_lacks(&libraries[BLAS]);
     if (!lacks && !device->libraries.blas.handle)
         lacks = does_not_start(device, BLAS, CUDA_LOCK_BLAS, cuda_blas_start);
     if (lacks || (routine->what != NEAP_ROUTINE_SYSTEM && routine->what != NEAP_ROUTINE_FACTOR))

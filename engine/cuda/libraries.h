@@ -20,7 +20,7 @@
 #else
 
 typedef int cublasStatus_t, cublasOperation_t, cublasFillMode_t, cublasDiagType_t, cublasSideMode_t;
-typedef int cusolverEigMode_t, cublasComputeType_t, cublasGemmAlgo_t, cudaDataType, libraryPropertyType;
+typedef int cublasMath_t, cusolverEigMode_t, cublasComputeType_t, cublasGemmAlgo_t, cudaDataType, libraryPropertyType;
 typedef int cufftResult, cufftHandle, cufftType;
 typedef int cusolverStatus_t;
 typedef struct cublasContext *cublasHandle_t;
@@ -48,6 +48,8 @@ enum {
     MINOR_VERSION = 1,
     PATCH_LEVEL = 2,
     CUDA_R_32F = 0,
+    CUDA_R_16F = 2,
+    CUDA_R_16BF = 14,
     CUDA_R_64F = 1,
     CUDA_C_32F = 4,
     CUDA_C_64F = 5,
@@ -55,8 +57,11 @@ enum {
     CUBLAS_STATUS_NOT_INITIALIZED = 1,
     CUBLAS_STATUS_ALLOC_FAILED = 3,
     CUBLAS_STATUS_INVALID_VALUE = 7,
+    CUBLAS_STATUS_ARCH_MISMATCH = 8,
     CUBLAS_STATUS_EXECUTION_FAILED = 13,
     CUBLAS_STATUS_INTERNAL_ERROR = 14,
+    CUBLAS_STATUS_NOT_SUPPORTED = 15,
+    CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16,
     CUBLAS_OP_N = 0,
     CUBLAS_OP_T = 1,
     CUBLAS_OP_C = 2,
@@ -95,10 +100,13 @@ enum {
     CUDNN_STATUS_SUCCESS = 0,
     CUDNN_DATA_FLOAT = 0,
     CUDNN_DATA_DOUBLE = 1,
+    CUDNN_DATA_HALF = 2,
+    CUDNN_DATA_BFLOAT16 = 9,
     CUDNN_TENSOR_NCHW = 0,
     CUDNN_CROSS_CORRELATION = 1,
     CUDNN_DETERMINISTIC = 1,
     CUDNN_DEFAULT_MATH = 0,
+    CUDNN_TENSOR_OP_MATH = 1,
     CUDNN_FMA_MATH = 3
 };
 #endif
@@ -109,6 +117,7 @@ enum {
     X(cublasCreate_v2, (cublasHandle_t * handle))                                                                      \
     X(cublasDestroy_v2, (cublasHandle_t handle))                                                                       \
     X(cublasSetStream_v2, (cublasHandle_t handle, cudaStream_t stream))                                                \
+    X(cublasSetMathMode, (cublasHandle_t handle, cublasMath_t mode))                                                   \
     X(cublasGemmStridedBatchedEx_64,                                                                                   \
       (cublasHandle_t handle, cublasOperation_t transpose_a, cublasOperation_t transpose_b, int64_t m, int64_t n,      \
        int64_t k, const void *alpha, const void *a, cudaDataType a_type, int64_t lda, long long stride_a,              \

@@ -108,17 +108,17 @@ static int check_pools(cuda_device *device) {
                      : neap->error(NEAP_E_LIBRARY, "cuda:%d has no memory pools, which neap needs", device->ordinal);
 }
 
-/* "sm_90", by the compute capability. */
+/* The compute capability, and "sm_90" by that. */
 static int find_target(cuda_device *device) {
     int major = 0, minor = 0;
-    if (cuda.neap_code_target) {
-        snprintf(device->target, sizeof device->target, "%s", cuda.neap_code_target);
-        return NEAP_OK;
-    }
     CUresult result = cuda.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device->device);
     if (!result)
         result = cuda.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device->device);
-    snprintf(device->target, sizeof device->target, "sm_%d%d", major, minor);
+    device->capability = 10 * major + minor;
+    if (cuda.neap_code_target)
+        snprintf(device->target, sizeof device->target, "%s", cuda.neap_code_target);
+    else
+        snprintf(device->target, sizeof device->target, "sm_%d", device->capability);
     return result ? cuda_error(result, "cuDeviceGetAttribute") : NEAP_OK;
 }
 

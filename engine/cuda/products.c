@@ -4,6 +4,8 @@
  * a x = b as xᵀ aᵀ = bᵀ, of the other triangle; nothing is copied.
  *
  * f32 is computed in f32. TF32, whose products have 10 bits, is used only where the environment has NEAP_TF32=1.
+ * Halves (f16, bf16) are multiplied as they are, on tensor cores, and added up in f32: their products are exact there.
+ * By default cuBLAS may add up parts of a sum in the dtype of the result; that is off.
  */
 #include "engine/cuda/cuda.h"
 
@@ -20,6 +22,10 @@ static const char *status_name(cublasStatus_t status) {
         return "CUBLAS_STATUS_ALLOC_FAILED";
     case CUBLAS_STATUS_INVALID_VALUE:
         return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_ARCH_MISMATCH:
+        return "CUBLAS_STATUS_ARCH_MISMATCH";
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+        return "CUBLAS_STATUS_NOT_SUPPORTED";
     case CUBLAS_STATUS_EXECUTION_FAILED:
         return "CUBLAS_STATUS_EXECUTION_FAILED";
     case CUBLAS_STATUS_INTERNAL_ERROR:
@@ -40,8 +46,13 @@ cublasStatus_t cuda_blas_open(cuda_blas *blas) {
     if (blas->handle)
         return CUBLAS_STATUS_SUCCESS;
     cublasStatus_t status = cublas.cublasCreate_v2(&made);
+    if (status != CUBLAS_STATUS_SUCCESS)
+        return status;
+    status = cublas.cublasSetMathMode(made, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
     if (status == CUBLAS_STATUS_SUCCESS)
         blas->handle = made;
+    else
+        cublas.cublasDestroy_v2(made);
     return status;
 }
 
@@ -79,9 +90,22 @@ const void *cuda_blas_number(const neap_routine *routine, int value) {
 
 static cublasComputeType_t precision(const neap_routine *routine) {
     const char *tf32 = getenv("NEAP_TF32");
-    return routine->f64                     ? CUBLAS_COMPUTE_64F
-           : tf32 && strcmp(tf32, "1") == 0 ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                            : CUBLAS_COMPUTE_32F;
+    return routine->f64                                       ? CUBLAS_COMPUTE_64F
+           : tf32 && strcmp(tf32, "1") == 0 && !routine->half ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                              : CUBLAS_COMPUTE_32F;
+}
+
+/* Numbers of an operand, or of the result. */
+typedef struct numbers {
+    cudaDataType type;
+    int64_t bytes;
+} numbers;
+
+static numbers numbers_of(const neap_routine *routine, bool halves) {
+    static const cudaDataType types[] = {CUDA_R_32F, CUDA_R_64F, CUDA_C_32F, CUDA_C_64F};
+    if (halves && routine->half)
+        return (numbers){routine->half == NEAP_HALF_F16 ? CUDA_R_16F : CUDA_R_16BF, 2};
+    return (numbers){types[cuda_blas_type(routine)], cuda_blas_bytes(routine)};
 }
 
 /* ---- Products ---------------------------------------------------------------------------------------------------- */
@@ -111,15 +135,13 @@ static run_of_batch fold_batch(const neap_product *p) {
 }
 
 int cuda_product_run(cuda_stream *stream, const neap_routine *routine) {
-    static const cudaDataType types[] = {CUDA_R_32F, CUDA_R_64F, CUDA_C_32F, CUDA_C_64F};
     const neap_product *p = &routine->product;
     const run_of_batch r = fold_batch(p);
-    const int64_t item = cuda_blas_bytes(routine);
-    const cudaDataType type = types[cuda_blas_type(routine)];
+    const numbers in = numbers_of(routine, true), out = numbers_of(routine, routine->rounds);
     if (p->k == 0)
         return cuda_check(stream->device,
                           cuda.cuMemsetD8Async(cuda_address(p->c, 0), 0,
-                                               (size_t)(r.before * r.count * p->m * p->n * item), stream->stream),
+                                               (size_t)(r.before * r.count * p->m * p->n * out.bytes), stream->stream),
                           "cuMemsetD8Async");
     cublasHandle_t handle = NULL;
     int status = cuda_blas_take(stream, &stream->device->libraries.blas, &handle);
@@ -133,10 +155,10 @@ int cuda_product_run(cuda_stream *stream, const neap_routine *routine) {
                                  cublas.cublasGemmStridedBatchedEx_64(
                                      handle, p->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
                                      p->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, p->n, p->m, p->k,
-                                     cuda_blas_number(routine, 1), (const char *)p->b + at_b * item, type, p->ldb,
-                                     r.step_b, (const char *)p->a + at_a * item, type, p->lda, r.step_a,
-                                     cuda_blas_number(routine, 0), (char *)p->c + i * r.count * p->stride_c * item,
-                                     type, p->ldc, p->stride_c, r.count, precision(routine), CUBLAS_GEMM_DEFAULT),
+                                     cuda_blas_number(routine, 1), (const char *)p->b + at_b * in.bytes, in.type,
+                                     p->ldb, r.step_b, (const char *)p->a + at_a * in.bytes, in.type, p->lda, r.step_a,
+                                     cuda_blas_number(routine, 0), (char *)p->c + i * r.count * p->stride_c * out.bytes,
+                                     out.type, p->ldc, p->stride_c, r.count, precision(routine), CUBLAS_GEMM_DEFAULT),
                                  "cublasGemmStridedBatchedEx");
     }
     return status;

@@ -58,6 +58,10 @@ bool dtype_is_inexact(int dtype) {
     return neap_dtype_kind(dtype) == 'f' || neap_dtype_kind(dtype) == 'c';
 }
 
+neap_half dtype_half(int dtype) {
+    return dtype == NEAP_DTYPE_F16 ? NEAP_HALF_F16 : dtype == NEAP_DTYPE_BF16 ? NEAP_HALF_BF16 : NEAP_NO_HALF;
+}
+
 bool dtype_is_half(int dtype) {
     return known(dtype) && dtypes[dtype].kind == 'f' && dtypes[dtype].bits == 16;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "engine/routine.h"
 #include "lazy/dtype/dtype.h"
 
 typedef union lazy_scalar { /* a 0-d operand, as the load's dtype */
@@ -22,6 +23,7 @@ static inline int64_t dtype_index(char kind, uint64_t bits) {
 }
 /* Is it f16 or bf16? */
 bool dtype_is_half(int dtype);
+neap_half dtype_half(int dtype);
 /* An element of any dtype as a number, of 64-bit integers the nearest one, of a complex one its real part. */
 double dtype_number(int dtype, const void *element);
 /* An element of a bool or integer dtype as 64 bits, extended by its sign; of others 0. */

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "engine/sync.h"
+#include "lazy/dtype/scalar.h"
 #include "lazy/program/program.h"
 #include "lazy/shard/shard.h"
 
@@ -201,6 +202,8 @@ static void say_how(lazy_print *print, const lazy_chapter *chapter, const lazy_s
              node && step->payload->is_native && step->payload->is_native(node, step->device) ? ", native" : "");
     if (library)
         lazy_say(print, ", %s", library);
+    if (step->call.op->flags & LAZY_OP_HALVES && dtype_is_half(step->call.in[0].dtype))
+        lazy_say(print, ", of %s", neap_dtype_name(step->call.in[0].dtype));
     if (step->call.prepared)
         lazy_say(print, ", code for %s", step->backend->kind);
     int launches = step->call.prepared && step->backend->call_launches ? step->backend->call_launches(&step->call) : 1;

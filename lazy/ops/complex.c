@@ -49,7 +49,7 @@ NEAP_OP(complex,
 NEAP_OP(real,
     .doc = "The real part; other dtypes than complex ones are their own.",
     .example = "np.real(np.array{1, 2i})\n[1. 0.]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .dtype = graph_dtype_part,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_REAL, .dtype = graph_dtype_part,
     .grad = grad_real, .jvp = derive_jvp_linear,
     .kernel = {.boolean = "a", .integer = "a", .real = "a", .complex = "F(real)(a)", .half = "a"},
     .domain = {-3, 3}, .reference = "a")

@@ -196,6 +196,8 @@ static const char *fill_conv_routine(const roles *r, const lazy_call *call, neap
     if (bind_conv_call(r, call, &out->convolution.of))
         return "its extents do not fit";
     out->f64 = out->convolution.of.f64;
+    out->half = dtype_half(call->in[0].dtype);
+    out->rounds = dtype_is_half(call->out->dtype);
     return call->in[0].size && call->in[1].size ? NULL : "arrays without elements are not for libraries";
 }
 
@@ -399,10 +401,11 @@ NEAP_OP(
         "(kernel…, channels / groups, features): y[n, o…, f] is the sum of x[n, o · stride - low + k · dilation…, c] · "
         "w[k…, c, f], x counting as 0 outside. 1 to 3 spatial axes. f32 by oneDNN where it is there, else by the BLAS.",
     .attrs = "groups stride low high dilation…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
-    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .dtype = graph_dtype_real, .shape = conv_shape, .call = conv_call, .library = conv_library, .routine = conv_routine,
-    .keeps = &conv_keeps, .cost = conv_cost, .flops = conv_flops, .undone = LAZY_UNDONE_FACTORS, .grad = conv_grad,
-    .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_shard)
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS | LAZY_OP_HALVES,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = graph_dtype_real, .shape = conv_shape,
+    .call = conv_call, .library = conv_library, .routine = conv_routine, .keeps = &conv_keeps, .cost = conv_cost,
+    .flops = conv_flops, .undone = LAZY_UNDONE_FACTORS, .grad = conv_grad, .jvp = bilinear_jvp, .batch = conv_batch,
+    .shard = conv_shard)
 
 NEAP_OP(
     conv_input,
@@ -410,21 +413,22 @@ NEAP_OP(
         "What `conv` with a kernel, the second input, does to the cotangent of its result, the first, for that of its "
         "images: a transposed convolution. `extent`: of the images.",
     .attrs = "groups stride low high dilation extent…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
-    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .dtype = graph_dtype_real, .shape = conv_input_shape, .call = conv_input_call, .library = conv_library,
-    .routine = conv_input_routine, .keeps = &conv_input_keeps, .cost = conv_input_cost, .flops = conv_input_flops,
-    .undone = LAZY_UNDONE_FACTORS, .grad = conv_input_grad, .jvp = bilinear_jvp, .batch = conv_batch,
-    .shard = conv_input_shard)
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS | LAZY_OP_HALVES,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = graph_dtype_real, .shape = conv_input_shape,
+    .call = conv_input_call, .library = conv_library, .routine = conv_input_routine, .keeps = &conv_input_keeps,
+    .cost = conv_input_cost, .flops = conv_input_flops, .undone = LAZY_UNDONE_FACTORS, .grad = conv_input_grad,
+    .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_input_shard)
 
-NEAP_OP(
-    conv_kernel,
-    .doc = "What `conv` of images, the first input, does to the cotangent of its result, the second, for that of its "
-           "kernel. `extent`: of the kernel.",
-    .attrs = "groups stride low high dilation extent…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
-    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .dtype = graph_dtype_real, .shape = conv_kernel_shape, .call = conv_kernel_call, .library = conv_library,
-    .routine = conv_kernel_routine, .cost = conv_kernel_cost, .flops = conv_kernel_flops, .undone = LAZY_UNDONE_FACTORS,
-    .grad = conv_kernel_grad, .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_kernel_shard)
+NEAP_OP(conv_kernel,
+        .doc =
+            "What `conv` of images, the first input, does to the cotangent of its result, the second, for that of its "
+            "kernel. `extent`: of the kernel.",
+        .attrs = "groups stride low high dilation extent…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS | LAZY_OP_HALVES,
+        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = graph_dtype_real, .shape = conv_kernel_shape,
+        .call = conv_kernel_call, .library = conv_library, .routine = conv_kernel_routine, .cost = conv_kernel_cost,
+        .flops = conv_kernel_flops, .undone = LAZY_UNDONE_FACTORS, .grad = conv_kernel_grad, .jvp = bilinear_jvp,
+        .batch = conv_batch, .shard = conv_kernel_shard)
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 static int windows_shape(const lazy_call_desc *call, lazy_result *out) {

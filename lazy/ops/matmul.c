@@ -286,6 +286,8 @@ static const char *matmul_routine(const lazy_call *call, neap_routine *out) {
     p.strides_a = a->stride, p.strides_b = b->stride;
     p.stride_c = p.m * p.n;
     *out = (neap_routine){.what = NEAP_ROUTINE_PRODUCT,
+                          .half = dtype_half(a->dtype),
+                          .rounds = dtype_is_half(c->dtype),
                           .f64 = dtype_of_part(c->dtype) == NEAP_DTYPE_F64,
                           .complex = neap_dtype_kind(c->dtype) == 'c',
                           .product = p};
@@ -389,7 +391,7 @@ NEAP_OP(
     .doc =
         "Products of matrices: (…, m, k) times (…, k, n) with equal leading axes gives (…, m, n). Terms are added in "
         "an order that follows from k alone; integers wrap around.",
-    .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_SPLITS,
+    .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_SPLITS | LAZY_OP_HALVES,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = graph_dtype_promote, .shape = matmul_shape,
     .call = matmul_call, .intrinsic = matmul_intrinsic, .library = matmul_library, .routine = matmul_routine,
     .reads = matmul_reads, .cost = matmul_cost, .flops = matmul_flops, .undone = LAZY_UNDONE_FACTORS,

@@ -77,6 +77,17 @@ typedef LAZY_VECTOR(lazy_draft *) lazy_drafts; /* in an order in which they can 
 int plan_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts);
 void plan_draft_free(lazy_draft *draft); /* not the call. NULL is harmless */
 
+/* halves.c --------------------------------------------------------------------------------------------------------- */
+typedef struct lazy_half_operand { /* the half of which an operand of f32 is a cast, and how the operand lies there */
+    neap_node *node;
+    int64_t offset, stride[NEAP_MAX_DIMS];
+} lazy_half_operand;
+/* false: it is no such operand, or does not lie there so that strides could tell it. */
+bool plan_half_operand(const neap_ctx *ctx, neap_node *operand, lazy_half_operand *out);
+/* Finds the calls of the region that read halves as they are: sets takes[call]. rounds[cast], else left alone, becomes
+ * the call that makes what the cast would have made. Changes `made`. */
+int plan_take_halves(neap_ctx *ctx, uint8_t *made, uint8_t *takes, int32_t *rounds);
+
 /* unroll.c -------------------------------------------------------------------------------------------------------- */
 /* Makes a draft that reduces few elements, which lie far apart, one that maps. */
 int plan_unroll(lazy_draft *draft);

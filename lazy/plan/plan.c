@@ -28,6 +28,8 @@ typedef struct planner {
     int32_t *times, *segments; /* by region number: see plan_materialize and plan_partition_chains */
     int32_t *over;             /* region number → the next version, that is written over this one; itself */
     lazy_waits *waits;         /* by region number */
+    uint8_t *takes;            /* by region number: a call that reads halves past casts to f32 */
+    int32_t *rounds;           /* by region number: the call that makes what this cast would, -1 */
     lazy_plan *plan;
     lazy_drafts drafts; /* from last to first, until all are there */
     LAZY_VECTOR(lazy_slot) slots;
@@ -485,6 +487,26 @@ static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
     return step;
 }
 
+static void read_operand(planner *p, lazy_step *step, int k, const neap_node *target) {
+    if (!plan_is_leaf(target) && !p->made[target->index])
+        p->made[target->index] = LAZY_WHY_OPERAND;
+    step->slots[k] = (int32_t)target->index;
+}
+
+/* Describes an operand that is read past its cast. */
+static void plan_half(planner *p, lazy_step *step, int k, neap_node *node) {
+    lazy_tensor *tensor = (lazy_tensor *)&step->call.in[k];
+    lazy_half_operand half = {0};
+    (void)plan_half_operand(p->ctx, node, &half); /* it is one, as was found before */
+    tensor->dtype = half.node->dtype;
+    tensor->ndim = node->ndim;
+    tensor->size = node->size;
+    memcpy((int64_t *)tensor->shape, node->shape, node->ndim * sizeof *node->shape);
+    memcpy((int64_t *)tensor->stride, half.stride, node->ndim * sizeof *node->shape);
+    step->offsets[k] = half.offset;
+    read_operand(p, step, k, half.node);
+}
+
 /* Describes an operand: of which node, and how it lies there. What has no buffer to point to gets one. */
 static void plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
     lazy_tensor *tensor = (lazy_tensor *)&step->call.in[k];
@@ -508,9 +530,7 @@ static void plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
             step->offsets[k] = plan_view_offset(p->ctx, node);
         }
     }
-    if (!plan_is_leaf(target) && !p->made[target->index])
-        p->made[target->index] = LAZY_WHY_OPERAND;
-    step->slots[k] = (int32_t)target->index;
+    read_operand(p, step, k, target);
 }
 
 /* Describes the call's result, or what else lies as that does. */
@@ -552,17 +572,18 @@ static int plan_updated(planner *p, neap_node *node) {
     return status;
 }
 
-static int plan_call(planner *p, neap_node *node) {
-    lazy_draft *draft = add_draft(p, node);
+/* out: what the call makes: the node, or what it becomes by a cast. */
+static int plan_call(planner *p, neap_node *node, const neap_node *out) {
+    lazy_draft *draft = add_draft(p, out);
     lazy_step *step = draft ? call_step(p->ctx, node) : NULL;
     if (!step)
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
     draft->call = step;
     bool updates = graph_is_update(node);
     for (int k = updates ? 1 : 0; k < node->nin; k++)
-        plan_operand(p, step, k, node->in[k]);
-    describe_result((lazy_tensor *)step->call.out, node);
-    step->slots[node->nin] = (int32_t)node->index;
+        (p->takes[node->index] ? plan_half : plan_operand)(p, step, k, node->in[k]);
+    describe_result((lazy_tensor *)step->call.out, out);
+    step->slots[node->nin] = (int32_t)out->index;
     step->cost = call_cost(node);
     if (!updates)
         return 0;
@@ -575,13 +596,15 @@ static int plan_call(planner *p, neap_node *node) {
 static int plan_node(planner *p, neap_node *node) {
     if (plan_same(p->ctx, node) != node)
         return plan_map(p, node); /* a copy of it */
+    if (p->rounds[node->index] >= 0)
+        return plan_call(p, region_node(p, p->rounds[node->index]), node);
     switch (graph_node_op(node)->kind) {
     case LAZY_REDUCE:
         return plan_reduce(p, node);
     case LAZY_ASSEMBLE:
         return plan_assemble(p, node);
     case LAZY_CALL:
-        return plan_call(p, node);
+        return plan_call(p, node, node);
     default:
         return plan_map(p, node);
     }
@@ -677,6 +700,8 @@ static void find_calls(planner *p) {
 /* Changes what gets a buffer by what it costs. */
 static int choose_stored(planner *p) {
     int status = plan_find_common(p->ctx, p->made);
+    if (status == 0 && !plan_looks_for_nans())
+        status = plan_take_halves(p->ctx, p->made, p->takes, p->rounds);
     p->waits = calloc((size_t)p->ctx->walk.order.n + 1, sizeof *p->waits);
     if (status == 0 && !p->waits)
         status = neap_error(NEAP_E_MEMORY, "out of memory while planning");
@@ -698,7 +723,8 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     int64_t n = ctx->walk.order.n;
     apart |= plan_looks_for_nans();
     lazy_plan *plan = calloc(1, sizeof *plan);
-    planner p = {.ctx = ctx, .made = made, .plan = plan, .slot_of = malloc(4 * (size_t)n * sizeof(int32_t) + 1)};
+    planner p = {
+        .ctx = ctx, .made = made, .plan = plan, .slot_of = malloc(5 * (size_t)n * sizeof(int32_t) + (size_t)n + 1)};
     if (!plan || !p.slot_of) {
         free(plan);
         free(p.slot_of);
@@ -708,8 +734,12 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     p.times = p.slot_of + n;
     p.segments = p.times + n;
     p.over = p.segments + n;
+    p.rounds = p.over + n;
+    p.takes = (uint8_t *)(p.rounds + n);
     memset(p.slot_of, 0xff, (size_t)n * sizeof(int32_t));
     memset(p.times, 0, (size_t)n * sizeof(int32_t));
+    memset(p.rounds, 0xff, (size_t)n * sizeof(int32_t));
+    memset(p.takes, 0, (size_t)n);
     for (int64_t k = 0; k < n; k++)
         p.over[k] = (int32_t)k;
     int status = choose_stored(&p);

@@ -152,9 +152,9 @@ int vm_cuda_call(const lazy_call *call, const int64_t *offsets, const lazy_opera
     if (copied >= 0)
         return vm_backend_copy(bound.out->data, (const char *)bound.in[0].data + copied,
                                (size_t)(bound.out->size * neap_dtype_bytes(bound.out->dtype)), run);
-    neap_routine routine;
+    neap_routine routine = {0};
     const char *lacks = find_routine(&bound, run->device, &routine);
-    if (lacks && runs_host(run->device))
+    if (lacks && runs_host(run->device) && !routine.half)
         return vm_backend_host.call(call, offsets, with, run);
     if (lacks)
         return neap_error(NEAP_E_LIBRARY, "%s: %s", with->name, lacks);

@@ -33,6 +33,7 @@ check.test("all rows are measured", function()
     for _, name in ipairs {
         "a*x+b on a GPU", "softmax of rows of 512 on a GPU", "Adam on a GPU", "sum on a GPU",
         "product f32, 1 of 32x24 by 24x16", "product f32, 3 of 32x24 by 24x16", "product f64, 1 of 32x24 by 24x16",
+        "product f16, 1 of 32x24 by 24x16", "product bf16, 1 of 32x24 by 24x16", "product bf16, 3 of 32x24 by 24x16",
         "first result of a new map", "first result of a new softmax", "a kernel of a cached step of 8",
         "a turn of a scan", "a turn of a fori_loop", "a turn of a while_loop",
         "training step, MLP, tiny", "training step, transformer, tiny", "training step, CNN, tiny",
@@ -40,8 +41,8 @@ check.test("all rows are measured", function()
         check.ok(out:find("\n" .. name .. "  ", 1, true), name .. " is missing in\n" .. out)
     end
     check.ok(not out:find("not run", 1, true), out)
-    check.equal(select(2, json:gsub('"group": "gpu"', "")), 17 + 4 + 5 + 3 + 1 + 3 + 3)
-    check.equal(select(2, json:gsub('"ratio": [%d.]+', "")), 17 + 4 + 5)
+    check.equal(select(2, json:gsub('"group": "gpu"', "")), 17 + 7 + 5 + 3 + 1 + 3 + 3)
+    check.equal(select(2, json:gsub('"ratio": [%d.]+', "")), 17 + 7 + 5)
 end)
 
 check.done()

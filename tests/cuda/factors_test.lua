@@ -176,13 +176,40 @@ check.test("convolutions and their derivatives are those of the CPU", function()
         compare("batched", 4, function(x, w)
             return np.vmap(function(w) return np.nn.conv(x"0", w) end)(w)
         end, random({ 2, 2, 5, 4, 2 }, "f32", 1), random({ 3, 2, 3, 2, 3 }, "f32", 2))
-        compare("half", 4, function(x, w) return np.nn.conv(x:astype "f16", w:astype "f16") end,
-                random({ 2, 5, 4, 2 }, "f32", 1), random({ 3, 2, 2, 3 }, "f32", 2))
+        for _, dtype in ipairs { "f16", "bf16" } do -- in a program cuDNN rounds, so halves are as they are
+            local x, w = random({ 2, 6, 7, 4 }, dtype, 1), random({ 3, 2, 2, 6 }, dtype, 2)
+            local function conv(x, w) return np.nn.conv(x, w, { groups = 2, strides = 2 }) end
+            local function loss(x, w) return (conv(x, w):astype "f32":sin() * 2):sum() end
+            compare(dtype, 4, conv, x, w)
+            of_halves = 1
+            compare(dtype .. ", jitted", 4, np.jit(conv), x, w)
+            compare(dtype .. ", in the middle", 4, np.jit(function(x, w)
+                return (conv(x * 2, w) + 1):tanh()
+            end), x, w)
+            of_halves = 2
+            compare(dtype .. ", images", 8, np.jit(function(x, w) return np.grad(loss)(x, w) end), x, w)
+            compare(dtype .. ", kernel", 8, np.jit(function(x, w)
+                return np.grad(loss, { argnums = 2 })(x, w)
+            end), x, w)
+            of_halves = 0
+            compare(dtype .. ", not rounded", 4, np.jit(function(x, w)
+                return conv(x:astype "f32", w:astype "f32")
+            end), x, w)
+        end
         for k = 1, 70 do
             compare("many geometries", 4, function(x, w) return np.nn.conv(x, w) end, random({ 1, k, 2, 1 }, "f32", 1),
                     random({ 2, 1, 1, 2 }, "f32", 2))
         end
         print "done"]] }), "done\n")
+end)
+
+with.fake_test("a convolution of halves that cuDNN refuses is one of f32", function()
+    local code = head .. [[
+        local x, w = random({ 2, 6, 7, 4 }, "f16", 1), random({ 3, 2, 4, 6 }, "f16", 2)
+        of_halves = 0
+        compare("refused", 4, np.jit(function(x, w) return np.nn.conv(x, w) end), x, w)]]
+    check.equal(output({ NEAP_FAKE_DNN_HALVES = 0 }, { "-e", code }), "")
+    check.equal(output({ NEAP_TENSOR_CORES = 0 }, { "-e", code }), "")
 end)
 
 with.fake_test("a convolution that cuDNN does not do, and one without cuDNN, runs on the host", function()

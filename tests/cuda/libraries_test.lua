@@ -33,8 +33,84 @@ check.test("products of all dtypes and layouts are those of the CPU", function()
         compare("columns", 1, function(a, b) return a":, 3:8":matmul(b"3:8") end, a, b)
         compare("steps", 1, function(a, b) return a"::2, ::2":matmul(b"::2") end, a, b)
         compare("around", 2, function(a, b) return (a * 2 + 1):matmul(b):tanh():matmul(b:transpose()) - 1 end, a, b)
-        compare("half", 1, function(a, b) return a:astype "f16":matmul(b:astype "f16") end, a, b)
         print "done"]] }), "done\n")
+end)
+
+-- A product of halves in front of, behind and between maps, views and casts; `of_halves` counts those that a library
+-- multiplied as they are.
+local products_of_halves = head .. [[
+    local function product(a, b) return a:matmul(b) end
+    local function check_all(dtype, as_they_are)
+        local function r(seed, ...) return random({ ... }, dtype, seed) end
+        local function both(name, times, f, ...)
+            of_halves = as_they_are and times or 0
+            if type(times) == "table" then times, of_halves = times[1], as_they_are and times[2] or 0 end
+            compare(dtype .. ", " .. name, times, f, ...)
+            compare(dtype .. ", jitted, " .. name, times, np.jit(f), ...)
+        end
+        both("plain", 1, product, r(1, 3, 4), r(2, 4, 5))
+        both("row", 1, product, r(1, 1, 4), r(2, 4, 5))
+        both("column", 1, product, r(1, 6, 4), r(2, 4, 1))
+        both("vectors", 1, product, r(1, 7), r(2, 7))
+        both("batch", 1, product, r(1, 2, 3, 4, 5), r(2, 2, 3, 5, 6))
+        both("shared", 1, product, r(1, 7, 4, 5), r(2, 5, 6))
+        both("table", as_they_are and 3 or 1, product, r(1, 3, 1, 4, 5), r(2, 1, 2, 5, 6))
+        both("turned", 1, function(a, b) return a:transpose():matmul(b:transpose()) end, r(1, 4, 3), r(2, 5, 4))
+        both("parts", 1, function(a, b) return a"2:7, 1:5":matmul(b"3:7") end, r(1, 8, 9), r(2, 9, 4))
+        both("steps", { 1, 0 }, function(a, b) return a"::2, ::2":matmul(b"::2") end, r(1, 8, 9), r(2, 9, 4))
+        both("as f32", 1, function(a, b)
+            return a:astype "f32":transpose():matmul(b:transpose():astype "f32")
+        end, r(1, 4, 3), r(2, 5, 4))
+        both("around", 2, function(a, b)
+            local c = (a * 2 + 1):matmul(b)
+            return c:tanh():matmul(b:transpose()) - a
+        end, r(1, 3, 4), r(2, 4, 5))
+        both("a cast that others read", { 2, 1 }, function(a, b)
+            local wide = a:astype "f32"
+            return (wide + 1):matmul(np.ones { 4, 1 }) * 0 + wide:matmul(b:astype "f32"):sum()
+        end, r(1, 3, 4), r(2, 4, 5))
+        both("gradient", 2, function(a, b)
+            return np.grad(function(a) return a:matmul(b):astype "f32":sin():sum() end)(a)
+        end, r(1, 3, 4), r(2, 4, 5))
+        -- A sum in f32, which bf16 would end at 256, and f16 at 2048.
+        both("ones", 1, product, r(1, 1, 3000) * 0 + 1, r(2, 3000, 1) * 0 + 1)
+    end
+]]
+
+check.test("halves are multiplied as they are, and added up in f32", function()
+    check.equal(output({ NEAP_FAKE_DELAY = 50 }, { "-e", products_of_halves .. [[
+        check_all("f16", true)
+        check_all("bf16", true)
+        local key = np.random.key(1) -- of numbers that are exact in halves, and their sums in f32
+        local a, b = np.random.randint(key, { 3, 4 }, -5, 6), np.random.randint(key, { 4, 5 }, -9, 10)
+        for _, dtype in ipairs { "f16", "bf16" } do
+            local x, y = a:astype(dtype), b:astype(dtype)
+            of_halves = 1
+            compare("integers", 1, function(x, y) return x:matmul(y) end, x, y)
+            local far = np.device_put(x, "cuda:0"):matmul(np.device_put(y, "cuda:0"))
+            print((np.device_put(far, "cpu:0"):astype "i32" - a:matmul(b)):abs():max():item())
+        end
+        of_halves = 0 -- f16 and bf16 meet in f32
+        compare("two sorts", 1, function(a, b) return a:astype "f16":matmul(b:astype "bf16") end,
+                random({ 3, 4 }, "f32", 1), random({ 4, 5 }, "f32", 2))
+        print "done"]] }), "0\n0\ndone\n")
+end)
+
+with.fake_test("halves are multiplied as f32 where they are not for tensor cores", function()
+    check.equal(output({ NEAP_TENSOR_CORES = 0 }, { "-e", products_of_halves .. [[
+        check_all("f16", false)
+        check_all("bf16", false)]] }), "")
+    check.equal(output({ NEAP_FAKE_CAPABILITY = 75 }, { "-e", products_of_halves .. [[
+        check_all("f16", true)
+        check_all("bf16", false)]] }), "")
+    local multiply = { "--gpu", "-e", [[
+        local x = (np.random.key(1)[0] * 0 + np.ones { 3, 3 }):astype "f16":wait()
+        local multiply = np.jit(function(x) return x:matmul(x) end)
+        print(multiply(x):sum()) print((np.explain(multiply)))]] }
+    local out = output({}, multiply)
+    check.ok(out:find "call, of f16" and out:find "^27%.0\n", out)
+    out = output({ NEAP_TENSOR_CORES = 0 }, multiply)
+    check.ok(not out:find "of f16" and out:find "^27%.0\n", out)
 end)
 
 check.test("f32 is not computed in TF32 unless it is asked for", function()

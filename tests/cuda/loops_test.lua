@@ -29,7 +29,7 @@ end
 local counting = [[
     local ffi = require "ffi"
     ffi.cdef "typedef struct { uint64_t calls, enqueued, kernels, hosts, copies, peers, records, waits, synchronized, \
-        contexts, streams, events, modules, blocks, pins, bytes, addresses, loaded, libraries, graphs, rows, \
+        contexts, streams, events, modules, blocks, pins, bytes, addresses, loaded, libraries, halves, graphs, rows, \
         changes, last[8]; } fake_counts; \
         extern const struct { void (*count)(fake_counts *); int64_t (*fail)(int64_t, int); \
         void (*break_item)(int, int64_t, int); void (*hold)(int, bool); } fake_driver;"

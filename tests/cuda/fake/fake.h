@@ -35,7 +35,7 @@ typedef struct fake_counts {
     uint64_t bytes;                                            /* of blocks, now */
     uint64_t addresses;                                        /* of launches without code, asked for, ever */
     uint64_t loaded;                                           /* modules, ever */
-    uint64_t libraries;                                        /* launches of libraries, ever */
+    uint64_t libraries, halves;                                /* launches of libraries, ever; with halves */
     uint64_t graphs, graphs_run;                               /* graphs that exist now; those enqueued, ever */
     uint64_t changes;                                          /* of nodes of graphs that are made, ever */
     uint64_t last[8];                                          /* the first parameters of the last kernel */

@@ -2,6 +2,7 @@
  * same sort. */
 #include "tests/cuda/fake/library.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #pragma GCC visibility push(default)
@@ -18,6 +19,24 @@ void fake_library_launch(const char *name, CUstream stream, CUfunction function,
     fake_lock();
     fake_now.libraries++;
     fake_unlock();
+}
+
+int fake_library_capability(void) {
+    const char *text = getenv("NEAP_FAKE_CAPABILITY");
+    return text ? atoi(text) : 90;
+}
+
+void fake_library_half(void) {
+    fake_lock();
+    fake_now.halves++;
+    fake_unlock();
+}
+
+uint64_t fake_library_halves(void) {
+    fake_lock();
+    const uint64_t n = fake_now.halves;
+    fake_unlock();
+    return n;
 }
 
 uint64_t fake_library_launches(void) {

@@ -36,8 +36,12 @@ void fake_library_launch(const char *name, CUstream stream, CUfunction function,
 /* In an entry: where the CPU finds this memory of a device, which is there. */
 void *fake_library_address(const void *memory);
 
-/* Launches of libraries, ever. For Lua. */
+int fake_library_capability(void); /* 90: of sm_90 */
+void fake_library_half(void);      /* a library is about to multiply halves */
+
+/* Launches of libraries, ever; of these, with halves. For Lua. */
 uint64_t fake_library_launches(void);
+uint64_t fake_library_halves(void);
 /* Groups of the last launch of an entry "kernel". For Lua. */
 uint64_t fake_kernel_groups(void);
 /* PTX that was compiled: that no earlier process had left. For Lua. */

@@ -10,6 +10,7 @@
 struct cublasContext {
     CUcontext context;
     CUstream stream;
+    cublasMath_t math;
 };
 
 static cublasStatus_t status_of(CUresult result) {
@@ -58,6 +59,16 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
     return status_of(result);
 }
 
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
+    CUresult result = fake_library_call(__func__);
+    check_handle(__func__, handle);
+    if (mode != CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)
+        fake_complain("%s: what the backend never asks for", __func__);
+    if (!result)
+        handle->math = mode;
+    return status_of(result);
+}
+
 /* What each call begins with that enqueues work. */
 static cublasStatus_t begin(const char *name, cublasHandle_t handle) {
     CUresult result = fake_library_call(name);
@@ -80,14 +91,14 @@ static double round_tf32(double x) {
 }
 
 typedef struct product {
-    uint64_t type, tf32, transposed[2];
+    uint64_t types[3], tf32, transposed[2];
     int64_t m, n, k, ld[3], stride[3], batch;
 } product;
 
 static double _Complex element(const product *p, const void *const *at, int of, int64_t matrix, int64_t row,
                                int64_t column) {
     const int64_t k = p->transposed[of] ? column + row * p->ld[of] : row + column * p->ld[of];
-    const double _Complex x = get(at[of], p->type, matrix * p->stride[of] + k);
+    const double _Complex x = get(at[of], p->types[of], matrix * p->stride[of] + k);
     return p->tf32 ? round_tf32(creal(x)) + I * round_tf32(cimag(x)) : x;
 }
 
@@ -102,14 +113,40 @@ static void multiply(void *const *buffers, const uint64_t *words, uint64_t group
                 double _Complex sum = 0;
                 for (int64_t l = 0; l < p.k; l++)
                     sum += element(&p, in, 0, matrix, i, l) * element(&p, in, 1, matrix, l, j);
-                put(buffers[2], p.type, matrix * p.stride[2] + i + j * p.ld[2], sum);
+                put(buffers[2], p.types[2], matrix * p.stride[2] + i + j * p.ld[2], sum);
             }
 }
 
 static size_t matrices_bytes(const product *p, int of, int64_t rows, int64_t columns) {
     if (p->ld[of] < (rows > 1 ? rows : 1))
         fake_complain("cublasGemmStridedBatchedEx: leading dimension %d of %d rows", (int)p->ld[of], (int)rows);
-    return (size_t)(((p->batch - 1) * p->stride[of] + (columns - 1) * p->ld[of] + rows) * item_bytes[p->type]);
+    return (size_t)(((p->batch - 1) * p->stride[of] + (columns - 1) * p->ld[of] + rows) * item_bytes[p->types[of]]);
+}
+
+static bool is_half(cudaDataType type) {
+    return type == CUDA_R_16F || type == CUDA_R_16BF;
+}
+
+/* The rows of cuBLAS's table for cublasGemmEx that the backend uses: the operands have one dtype; f32 and halves are
+ * computed in f32, halves with a result of theirs or of f32. TF32 is for f32 and c64. */
+static bool may_multiply(cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute) {
+    if (is_half(a))
+        return a == b && (c == a || c == CUDA_R_32F) && compute == CUBLAS_COMPUTE_32F;
+    if (a == CUDA_R_64F || a == CUDA_C_64F)
+        return a == b && a == c && compute == CUBLAS_COMPUTE_64F;
+    return a == b && a == c && (compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_FAST_TF32);
+}
+
+/* A result of halves is of sums in f32, and elements lie at multiples of their bytes. */
+static void check_halves(const char *name, cublasHandle_t handle, const product *p, const void *const *at) {
+    const char *wish = getenv("NEAP_TENSOR_CORES");
+    if (wish && strcmp(wish, "0") == 0)
+        fake_complain("%s: halves that were to be multiplied as f32", name);
+    if (handle->math != CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)
+        fake_complain("%s: sums may be added up in halves", name);
+    for (int k = 0; k < 3; k++)
+        if ((uintptr_t)at[k] % (uintptr_t)item_bytes[p->types[k]])
+            fake_complain("%s: matrix %d lies askew", name, k);
 }
 
 static bool is_number(const void *factor, uint64_t type, double value) {
@@ -127,15 +164,13 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperat
     cublasStatus_t status = begin(__func__, handle);
     if (status)
         return status;
-    const bool f64 = a_type == CUDA_R_64F || a_type == CUDA_C_64F;
-    const bool fits =
-        f64 ? compute == CUBLAS_COMPUTE_64F : compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_FAST_TF32;
-    if (a_type != b_type || a_type != c_type || !fits || algorithm != CUBLAS_GEMM_DEFAULT || m < 1 || n < 1 || k < 1 ||
-        batch < 1 || !is_number(alpha, (uint64_t)a_type, 1) || !is_number(beta, (uint64_t)a_type, 0))
+    const uint64_t scale = is_half(a_type) ? CUDA_R_32F : (uint64_t)a_type;
+    if (!may_multiply(a_type, b_type, c_type, compute) || algorithm != CUBLAS_GEMM_DEFAULT || m < 1 || n < 1 || k < 1 ||
+        batch < 1 || !is_number(alpha, scale, 1) || !is_number(beta, scale, 0))
         fake_complain("%s: what the backend never asks for", __func__);
     if (batch > 1 && stride_c < ldc * n)
         fake_complain("%s: results overlap", __func__);
-    product p = {.type = (uint64_t)a_type,
+    product p = {.types = {(uint64_t)a_type, (uint64_t)b_type, (uint64_t)c_type},
                  .tf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32,
                  .transposed = {transpose_a == CUBLAS_OP_T, transpose_b == CUBLAS_OP_T},
                  .m = m,
@@ -147,6 +182,13 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperat
     const fake_use uses[3] = {{a, matrices_bytes(&p, 0, p.transposed[0] ? k : m, p.transposed[0] ? m : k)},
                               {b, matrices_bytes(&p, 1, p.transposed[1] ? n : k, p.transposed[1] ? k : n)},
                               {c, matrices_bytes(&p, 2, m, n)}};
+    if (is_half(a_type)) {
+        const void *const at[] = {a, b, c};
+        check_halves(__func__, handle, &p, at);
+        fake_library_half();
+    }
+    if (a_type == CUDA_R_16BF && fake_library_capability() < 80)
+        return CUBLAS_STATUS_ARCH_MISMATCH;
     uint64_t words[sizeof p / sizeof(uint64_t)];
     memcpy(words, &p, sizeof p);
     fake_library_launch(__func__, handle->stream, &function, uses, (int)(sizeof p / sizeof *words), words);

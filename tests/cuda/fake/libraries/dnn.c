@@ -16,15 +16,15 @@ struct cudnnContext {
 };
 
 struct cudnnTensorStruct {
-    int64_t f64, ndim, extents[DIMS], strides[DIMS];
+    int64_t type, ndim, extents[DIMS], strides[DIMS];
 };
 
 struct cudnnFilterStruct {
-    int64_t f64, ndim, extents[DIMS];
+    int64_t type, ndim, extents[DIMS];
 };
 
 struct cudnnConvolutionStruct {
-    int64_t f64, axes, groups, tf32, pads[AXES], strides[AXES], dilations[AXES];
+    int64_t f64, axes, groups, math, pads[AXES], strides[AXES], dilations[AXES];
 };
 
 static cudnnStatus_t status_of(CUresult result) {
@@ -94,11 +94,26 @@ DEFINE_DESCRIPTOR(Tensor)
 DEFINE_DESCRIPTOR(Filter)
 DEFINE_DESCRIPTOR(Convolution)
 
+/* The numbers of a descriptor, as those of cuBLAS are named. */
+static int64_t number_type(const char *name, cudnnDataType_t type) {
+    static const int types[] = {[CUDNN_DATA_FLOAT] = CUDA_R_32F,
+                                [CUDNN_DATA_DOUBLE] = CUDA_R_64F,
+                                [CUDNN_DATA_HALF] = CUDA_R_16F,
+                                [CUDNN_DATA_BFLOAT16] = CUDA_R_16BF};
+    if (type != CUDNN_DATA_FLOAT && type != CUDNN_DATA_DOUBLE && type != CUDNN_DATA_HALF && type != CUDNN_DATA_BFLOAT16)
+        fake_complain("%s: what the backend never asks for", name);
+    return types[type];
+}
+
+static bool is_half(int64_t type) {
+    return type == CUDA_R_16F || type == CUDA_R_16BF;
+}
+
 cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t tensor, cudnnDataType_t type, int ndim,
                                          const int extents[], const int strides[]) {
     if (ndim < 4 || ndim > DIMS)
         fake_complain("%s: %d axes", __func__, ndim);
-    *tensor = (struct cudnnTensorStruct){.f64 = type == CUDNN_DATA_DOUBLE, .ndim = ndim};
+    *tensor = (struct cudnnTensorStruct){.type = number_type(__func__, type), .ndim = ndim};
     for (int k = 0; k < ndim; k++) {
         if (extents[k] < 1 || strides[k] < 1)
             fake_complain("%s: an extent or a stride of axis %d", __func__, k);
@@ -111,7 +126,7 @@ cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t filter, cudnnDa
                                          cudnnTensorFormat_t format, int ndim, const int extents[]) {
     if (ndim < 4 || ndim > DIMS || format != CUDNN_TENSOR_NCHW)
         fake_complain("%s: what the backend never asks for", __func__);
-    *filter = (struct cudnnFilterStruct){.f64 = type == CUDNN_DATA_DOUBLE, .ndim = ndim};
+    *filter = (struct cudnnFilterStruct){.type = number_type(__func__, type), .ndim = ndim};
     for (int k = 0; k < ndim; k++)
         filter->extents[k] = extents[k];
     return status_of(fake_library_call(__func__));
@@ -120,9 +135,10 @@ cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t filter, cudnnDa
 cudnnStatus_t cudnnSetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t convolution, int axes, const int pads[],
                                               const int strides[], const int dilations[], cudnnConvolutionMode_t mode,
                                               cudnnDataType_t type) {
-    if (axes < 2 || axes > AXES || mode != CUDNN_CROSS_CORRELATION)
+    if (axes < 2 || axes > AXES || mode != CUDNN_CROSS_CORRELATION ||
+        (type != CUDNN_DATA_FLOAT && type != CUDNN_DATA_DOUBLE))
         fake_complain("%s: what the backend never asks for", __func__);
-    *convolution = (struct cudnnConvolutionStruct){.f64 = type == CUDNN_DATA_DOUBLE, .axes = axes, .tf32 = 1};
+    *convolution = (struct cudnnConvolutionStruct){.f64 = type == CUDNN_DATA_DOUBLE, .axes = axes};
     for (int k = 0; k < axes; k++) {
         convolution->pads[k] = pads[k];
         convolution->strides[k] = strides[k];
@@ -137,21 +153,18 @@ cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t convolu
 }
 
 cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t convolution, cudnnMathType_t type) {
-    convolution->tf32 = type == CUDNN_DEFAULT_MATH;
+    convolution->math = type;
     return status_of(fake_library_call(__func__));
 }
 
 /* ---- Layouts ----------------------------------------------------------------------------------------------------- */
 
-static double at(const void *data, int64_t f64, int64_t k) {
-    return f64 ? ((const double *)data)[k] : (double)((const float *)data)[k];
+static double at(const void *data, int64_t type, int64_t k) {
+    return creal(get(data, (uint64_t)type, k));
 }
 
-static void set(void *data, int64_t f64, int64_t k, double x) {
-    if (f64)
-        ((double *)data)[k] = x;
-    else
-        ((float *)data)[k] = (float)x;
+static void set(void *data, int64_t type, int64_t k, double x) {
+    put(data, (uint64_t)type, k, x);
 }
 
 static int64_t count(const int64_t *extents, int64_t ndim) {
@@ -170,7 +183,7 @@ static int64_t place(const struct cudnnTensorStruct *t, int64_t i) {
 }
 
 static size_t bytes_of(const struct cudnnTensorStruct *t) {
-    return (size_t)(place(t, count(t->extents, t->ndim) - 1) + 1) * (t->f64 ? 8 : 4);
+    return (size_t)(place(t, count(t->extents, t->ndim) - 1) + 1) * (size_t)item_bytes[t->type];
 }
 
 static void transform(void *const *buffers, const uint64_t *words, uint64_t group) {
@@ -178,14 +191,15 @@ static void transform(void *const *buffers, const uint64_t *words, uint64_t grou
     (void)group;
     memcpy(t, words, sizeof t);
     for (int64_t i = 0; i < count(t[0].extents, t[0].ndim); i++)
-        set(buffers[1], t[1].f64, place(&t[1], i), at(buffers[0], t[0].f64, place(&t[0], i)));
+        set(buffers[1], t[1].type, place(&t[1], i), at(buffers[0], t[0].type, place(&t[0], i)));
 }
 
-/* What each call begins with that enqueues work; `factors` are told to be 1 and 0. */
-static cudnnStatus_t begin(const char *name, cudnnHandle_t handle, int64_t f64, const void *alpha, const void *beta) {
+/* What each call begins with that enqueues work; the factors, f64 for numbers of f64 and else f32, are 1 and 0. */
+static cudnnStatus_t begin(const char *name, cudnnHandle_t handle, bool f64, const void *alpha, const void *beta) {
     CUresult result = fake_library_call(name);
+    const int64_t scale = f64 ? CUDA_R_64F : CUDA_R_32F;
     check_handle(name, handle);
-    if (!handle->stream || at(alpha, f64, 0) != 1 || at(beta, f64, 0) != 0)
+    if (!handle->stream || at(alpha, scale, 0) != 1 || at(beta, scale, 0) != 0)
         fake_complain("%s: no stream was set, or what the backend never asks for", name);
     return status_of(result);
 }
@@ -195,10 +209,10 @@ cudnnStatus_t cudnnTransformTensor(cudnnHandle_t handle, const void *alpha, cons
     static struct CUfunc_st function = {.name = "transform", .nbuffers = 2, .entry = transform};
     enum { WORDS = 2 * sizeof *from / sizeof(uint64_t) };
     uint64_t words[WORDS];
-    cudnnStatus_t status = begin(__func__, handle, from->f64, alpha, beta);
+    cudnnStatus_t status = begin(__func__, handle, from->type == CUDA_R_64F, alpha, beta);
     if (status)
         return status;
-    if (from->f64 != to->f64 || from->ndim != to->ndim || memcmp(from->extents, to->extents, sizeof to->extents) != 0)
+    if (from->type != to->type || from->ndim != to->ndim || memcmp(from->extents, to->extents, sizeof to->extents) != 0)
         fake_complain("%s: tensors that are not alike", __func__);
     memcpy(words, from, sizeof *from);
     memcpy(words + WORDS / 2, to, sizeof *to);
@@ -223,7 +237,7 @@ static void convolve(void *const *buffers, const uint64_t *words, uint64_t group
     work r;
     (void)group;
     memcpy(&r, words, sizeof r);
-    const int64_t axes = r.c.axes, f64 = r.c.f64, y_count = count(r.y.extents, r.y.ndim);
+    const int64_t axes = r.c.axes, type = r.x.type, y_count = count(r.y.extents, r.y.ndim);
     const int64_t features = r.w.extents[0] / r.c.groups, depth = r.w.extents[1];
     const int64_t taps = count(r.w.extents + 2, axes), places = count(r.y.extents + 2, axes);
     const int64_t out_count = r.what == OF_Y   ? y_count
@@ -248,31 +262,37 @@ static void convolve(void *const *buffers, const uint64_t *words, uint64_t group
             x_at += (image * r.x.extents[1] + feature / features * depth + j / taps) * step;
             const int64_t w_at = feature * depth * taps + j;
             if (r.what == OF_Y)
-                sums[i] += at(buffers[0], f64, x_at) * at(buffers[1], f64, w_at);
+                sums[i] += at(buffers[0], type, x_at) * at(buffers[1], type, w_at);
             else if (r.what == OF_X)
-                sums[x_at] += at(buffers[2], f64, i) * at(buffers[1], f64, w_at);
+                sums[x_at] += at(buffers[2], type, i) * at(buffers[1], type, w_at);
             else
-                sums[w_at] += at(buffers[0], f64, x_at) * at(buffers[2], f64, i);
+                sums[w_at] += at(buffers[0], type, x_at) * at(buffers[2], type, i);
         }
     }
     for (int64_t i = 0; i < out_count; i++)
-        set(buffers[r.what == OF_Y ? 2 : r.what == OF_X ? 0 : 1], f64, i, sums[i]);
+        set(buffers[r.what == OF_Y ? 2 : r.what == OF_X ? 0 : 1], type, i, sums[i]);
     if (r.work_bytes)
         memset(buffers[3], 0xdd, (size_t)r.work_bytes);
     free(sums);
 }
 
 static bool is_packed(const struct cudnnTensorStruct *t) {
-    return bytes_of(t) == (size_t)count(t->extents, t->ndim) * (t->f64 ? 8 : 4);
+    return bytes_of(t) == (size_t)(count(t->extents, t->ndim) * item_bytes[t->type]);
+}
+
+/* cuDNN's FLOAT, DOUBLE, PSEUDO_HALF and PSEUDO_BFLOAT16 configurations: all arrays are alike, halves are added up in
+ * f32. */
+static bool may_convolve(int64_t x, int64_t w, int64_t y, bool sums_f64) {
+    return x == w && x == y && sums_f64 == (x == CUDA_R_64F);
 }
 
 /* The extents of y are those that follow from the others. */
 static void check_geometry(const char *name, const struct cudnnTensorStruct *x, const struct cudnnFilterStruct *w,
                            const struct cudnnConvolutionStruct *c, const struct cudnnTensorStruct *y) {
     bool fits = x->ndim == c->axes + 2 && w->ndim == x->ndim && y->ndim == x->ndim && is_packed(x) && is_packed(y) &&
-                x->f64 == c->f64 && w->f64 == c->f64 && y->f64 == c->f64 && c->groups > 0 &&
-                x->extents[0] == y->extents[0] && x->extents[1] == w->extents[1] * c->groups &&
-                y->extents[1] == w->extents[0] && w->extents[0] % c->groups == 0;
+                may_convolve(x->type, w->type, y->type, c->f64) && c->groups > 0 && x->extents[0] == y->extents[0] &&
+                x->extents[1] == w->extents[1] * c->groups && y->extents[1] == w->extents[0] &&
+                w->extents[0] % c->groups == 0;
     for (int64_t k = 0; k < c->axes && fits; k++) {
         const int64_t room = x->extents[2 + k] + 2 * c->pads[k] - ((w->extents[2 + k] - 1) * c->dilations[k] + 1);
         fits = room >= 0 && y->extents[2 + k] == room / c->strides[k] + 1;
@@ -291,13 +311,18 @@ static cudnnStatus_t ask(const char *name, cudnnHandle_t handle, int64_t what, c
         return status;
     check_geometry(name, x, w, c, y);
     const char *tf32 = getenv("NEAP_TF32");
-    if (c->tf32 != (tf32 && strcmp(tf32, "1") == 0))
-        fake_complain("%s: TF32 is used where it was not asked for, or the other way round", name);
+    const bool wants_tf32 = tf32 && strcmp(tf32, "1") == 0;
+    if (is_half(x->type))
+        fake_library_half();
+    if (c->math != (is_half(x->type) ? CUDNN_TENSOR_OP_MATH : wants_tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH))
+        fake_complain("%s: TF32 is used where it was not asked for, or the other way round; or no tensor cores for "
+                      "halves",
+                      name);
     if (algorithm != TAKEN || room_bytes < WORK)
         fake_complain("%s: an algorithm whose bits are others each time, or no work space", name);
     const work r = {*x, *y, *w, *c, what, (int64_t)room_bytes};
     const fake_use uses[4] = {{x_data, bytes_of(x)},
-                              {w_data, (size_t)count(w->extents, w->ndim) * (w->f64 ? 8 : 4)},
+                              {w_data, (size_t)(count(w->extents, w->ndim) * item_bytes[w->type])},
                               {y_data, bytes_of(y)},
                               {room, room_bytes}};
     uint64_t words[sizeof r / sizeof(uint64_t)];
@@ -342,10 +367,17 @@ static cudnnStatus_t find(const char *name, cudnnHandle_t handle, const cudnnTen
     CUresult result = fake_library_call(name);
     check_handle(name, handle);
     check_geometry(name, x, w, c, y);
-    const cudnnConvolutionFwdAlgoPerf_t all[] = {{.algo = 1, .memory = WORK},
-                                                 {.algo = 2, .status = 3000, .determinism = CUDNN_DETERMINISTIC},
-                                                 {.algo = 3, .memory = SIZE_MAX, .determinism = CUDNN_DETERMINISTIC},
-                                                 {.algo = TAKEN, .memory = WORK, .determinism = CUDNN_DETERMINISTIC}};
+    const cudnnMathType_t math = (cudnnMathType_t)c->math;
+    const char *refuses = getenv("NEAP_FAKE_DNN_HALVES");
+    if (is_half(x->type) && refuses && strcmp(refuses, "0") == 0) {
+        *n = 0;
+        return status_of(result);
+    }
+    const cudnnConvolutionFwdAlgoPerf_t all[] = {
+        {.algo = 1, .memory = WORK},
+        {.algo = 2, .status = 3000, .determinism = CUDNN_DETERMINISTIC},
+        {.algo = 3, .memory = SIZE_MAX, .determinism = CUDNN_DETERMINISTIC},
+        {.algo = TAKEN, .memory = WORK, .determinism = CUDNN_DETERMINISTIC, .mathType = math}};
     *n = most < 4 ? most : 4;
     memcpy(found, all, (size_t)*n * sizeof *all);
     return status_of(result);

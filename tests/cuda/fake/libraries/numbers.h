@@ -1,4 +1,5 @@
-/* numbers.h: numbers of four dtypes, and LU factors of matrices by columns, for libraries that stand in for CUDA's. */
+/* numbers.h: numbers of four dtypes, and of halves; LU factors of matrices by columns. For libraries that stand in for
+ * CUDA's. */
 #ifndef NEAP_TESTS_CUDA_FAKE_NUMBERS_H
 #define NEAP_TESTS_CUDA_FAKE_NUMBERS_H
 
@@ -6,9 +7,11 @@
 #undef complex /* a name elsewhere */
 #include <math.h>
 
+#include "lazy/dtype/half.h"
 #include "tests/cuda/fake/library.h"
 
-static const int64_t item_bytes[] = {[CUDA_R_32F] = 4, [CUDA_R_64F] = 8, [CUDA_C_32F] = 8, [CUDA_C_64F] = 16};
+static const int64_t item_bytes[] = {
+    [CUDA_R_32F] = 4, [CUDA_R_64F] = 8, [CUDA_C_32F] = 8, [CUDA_C_64F] = 16, [CUDA_R_16F] = 2, [CUDA_R_16BF] = 2};
 
 static inline double _Complex get(const void *at, uint64_t type, int64_t k) {
     switch (type) {
@@ -18,6 +21,10 @@ static inline double _Complex get(const void *at, uint64_t type, int64_t k) {
         return ((const double *)at)[k];
     case CUDA_C_32F:
         return ((const float _Complex *)at)[k];
+    case CUDA_R_16F:
+        return (double)half_wide_f16(((const uint16_t *)at)[k]);
+    case CUDA_R_16BF:
+        return (double)half_wide_bf16(((const uint16_t *)at)[k]);
     default:
         return ((const double _Complex *)at)[k];
     }
@@ -33,6 +40,12 @@ static inline void put(void *at, uint64_t type, int64_t k, double _Complex x) {
         return;
     case CUDA_C_32F:
         ((float _Complex *)at)[k] = (float _Complex)x;
+        return;
+    case CUDA_R_16F: /* of sums in f32 */
+        ((uint16_t *)at)[k] = half_of_f32_f16((float)creal(x));
+        return;
+    case CUDA_R_16BF:
+        ((uint16_t *)at)[k] = half_of_f32_bf16((float)creal(x));
         return;
     default:
         ((double _Complex *)at)[k] = x;
