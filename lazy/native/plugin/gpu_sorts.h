@@ -8,7 +8,7 @@
  * takes samples of the runs, evenly spaced in a *window* of each in which the place must be, and tells by the order of
  * all samples how many pairs are before each of them, at least and at most; samples that are surely before, or surely
  * behind, make the windows smaller. With 32 samples of each of four runs a window of m pairs has 4 * ceil(m / 32) - 1
- * left at most: two samples of a run that stay in doubt are less than three steps of that size apart.
+ * left at most: two samples of a run that stay undecided are less than three steps of that size apart.
  *
  *      run 0   . . . . [lo . . * . . . * . . . hi] . . . .       *: samples, `step` apart
  *      run 1   . [lo . . . * . . . * hi] . . . . . . . . .
