@@ -126,12 +126,22 @@ static size_t least_ordered(void) {
     return atomic_load_explicit(&ordered_from, memory_order_relaxed);
 }
 
+/* Before a reference of that kind goes, perhaps the last: if no owner stays, the buffer is dying. Under the lock, as
+ * somebody may just have taken the buffer over. */
+static void note_dying(neap_buffer *buffer, uint64_t kind) {
+    struct engine_memory_class *of = &buffer->home->memory.classes[buffer->class];
+    engine_lock_take(&of->lock);
+    if (count_owners(buffer) <= (kind == OWN))
+        engine_memory_begin_dying(buffer);
+    engine_lock_drop(&of->lock);
+}
+
 /* Gives back a reference of that kind. */
 static void let_go(neap_buffer *buffer, uint64_t kind) {
     uint64_t refs = atomic_load_explicit(&buffer->refs, memory_order_acquire);
     bool large = buffer->bytes >= least_ordered() && buffer->class != ENGINE_BORROWED;
     if (large && refs != OWN && count_owners(buffer) <= (kind == OWN))
-        engine_memory_dying(buffer);                      /* before the reference goes, perhaps the last */
+        note_dying(buffer, kind);
     bool alone = refs == kind && (kind == OWN || !large); /* else somebody may take the buffer over meanwhile */
     if (alone || atomic_fetch_sub_explicit(&buffer->refs, kind, memory_order_acq_rel) == kind)
         neap_var_delete(&buffer->var);

@@ -104,9 +104,10 @@ void engine_devices_close(void);  /* at stop, when nothing runs any more */
 /* memory.c */
 /* A block, counted as live; the caller sets the rest of the header. NEAP_E_MEMORY with the error set. */
 int engine_memory_take(engine_device *home, size_t bytes, neap_buffer **out);
-void engine_memory_keep(neap_buffer *buffer);      /* TAKES an unused block */
-void engine_memory_dying(neap_buffer *buffer);     /* a large buffer: now of work in flight alone */
-void engine_memory_end_dying(neap_buffer *buffer); /* under the lock of the class */
+void engine_memory_keep(neap_buffer *buffer); /* TAKES an unused block */
+/* Under the lock of the class: a large buffer is of work in flight alone, or is so no more. */
+void engine_memory_begin_dying(neap_buffer *buffer);
+void engine_memory_end_dying(neap_buffer *buffer);
 /* Of blocks of so many bytes; NULL: there are none. */
 struct engine_memory_class *engine_memory_class_of(engine_device *home, size_t bytes);
 void engine_memory_evict(engine_device *device, uint64_t bytes); /* gives back so many pooled bytes, or all */

@@ -285,17 +285,15 @@ int engine_memory_take(engine_device *home, size_t bytes, neap_buffer **out) {
 
 /* ---- Of work in flight ------------------------------------------------------------------------------------------- */
 
-void engine_memory_dying(neap_buffer *buffer) {
+void engine_memory_begin_dying(neap_buffer *buffer) {
     struct engine_memory_class *of = &buffer->home->memory.classes[buffer->class];
-    engine_lock_take(&of->lock);
-    if (!buffer->dying) {
-        buffer->dying = true;
-        buffer->next = NULL;
-        buffer->before = of->last_dying;
-        *(of->last_dying ? &of->last_dying->next : &of->dying) = buffer;
-        of->last_dying = buffer;
-    }
-    engine_lock_drop(&of->lock);
+    if (buffer->dying)
+        return;
+    buffer->dying = true;
+    buffer->next = NULL;
+    buffer->before = of->last_dying;
+    *(of->last_dying ? &of->last_dying->next : &of->dying) = buffer;
+    of->last_dying = buffer;
 }
 
 void engine_memory_end_dying(neap_buffer *buffer) {
