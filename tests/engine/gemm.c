@@ -319,6 +319,12 @@ UNWATCHED static void check_own_transpose(int64_t n, int64_t k, bool f64, bool t
     free(a), free(copy), free(c[0]), free(c[1]);
 }
 
+/* Products of matrices of 2 × 2 that lie one behind the other; the caller adds a batch. */
+static engine_gemm_args of_two_by_two(const float *a, const float *b, float *c) {
+    return (engine_gemm_args){
+        .m = 2, .n = 2, .k = 2, .a = a, .b = b, .c = c, .lda = 2, .ldb = 2, .ldc = 2, .stride_c = 4};
+}
+
 /* Two axes of a batch that no one distance leads through, as of heads that are not next to each other. */
 static void batch_of_two_axes(void) {
     float a[2 * 3 * 4] = {0}, b[3 * 4], c[2 * 3 * 4];
@@ -328,20 +334,11 @@ static void batch_of_two_axes(void) {
         b[i] = (float)(i % 5);
     neap_run run = {.worker = -1};
     /* Matrices of 2 × 2 at a[i][j] of (2, 3, 2, 2), taken in the order (3, 2); b's (3, 2, 2) are shared by the 2. */
-    engine_gemm_args args = {.m = 2,
-                             .n = 2,
-                             .k = 2,
-                             .batch_axes = 2,
-                             .batch = (int64_t[]){3, 2},
-                             .strides_a = (int64_t[]){4, 12},
-                             .strides_b = (int64_t[]){4, 0},
-                             .a = a,
-                             .b = b,
-                             .c = c,
-                             .lda = 2,
-                             .ldb = 2,
-                             .ldc = 2,
-                             .stride_c = 4};
+    engine_gemm_args args = of_two_by_two(a, b, c);
+    args.batch_axes = 2;
+    args.batch = (int64_t[]){3, 2};
+    args.strides_a = (int64_t[]){4, 12};
+    args.strides_b = (int64_t[]){4, 0};
     CHECK_EQ(engine_gemm(&run, &args), NEAP_OK);
     for (int j = 0; j < 3; j++) {
         for (int i = 0; i < 2; i++) {
@@ -358,20 +355,11 @@ static void batch_of_even_axes(void) {
     for (int i = 0; i < 24; i++)
         a[i] = (float)(i % 7);
     neap_run run = {.worker = -1};
-    engine_gemm_args args = {.m = 2,
-                             .n = 2,
-                             .k = 2,
-                             .batch_axes = 3,
-                             .batch = (int64_t[]){2, 1, 3},
-                             .strides_a = (int64_t[]){12, 99, 4},
-                             .strides_b = (int64_t[]){0, 99, 0},
-                             .a = a,
-                             .b = b,
-                             .c = c,
-                             .lda = 2,
-                             .ldb = 2,
-                             .ldc = 2,
-                             .stride_c = 4};
+    engine_gemm_args args = of_two_by_two(a, b, c);
+    args.batch_axes = 3;
+    args.batch = (int64_t[]){2, 1, 3};
+    args.strides_a = (int64_t[]){12, 99, 4};
+    args.strides_b = (int64_t[]){0, 99, 0};
     CHECK_EQ(engine_gemm(&run, &args), NEAP_OK);
     for (int i = 0; i < 24; i += 2)
         CHECK(c[i] == a[i] + 100 * a[i + 1] && c[i + 1] == 10 * a[i] + 1000 * a[i + 1]);

@@ -16,6 +16,7 @@
 --     paths of names (`cfg.lr`, `np.exp`), tables at whose ends there are such values.
 -- All else has no key, arrays included: the argument is the one array that such a function knows.
 local core = require "neap.core"
+local capture = require "neap.tracing.capture"
 local util = require "jit.util"
 
 local np = core.np
@@ -139,12 +140,7 @@ end
 local function value_of(f, read)
     local value, _
     if read.index then _, value = getupvalue(f, read.index) else value = rawget(getfenv(f), read.global) end
-    local path = read.path
-    for k = 1, #path do
-        if type(value) ~= "table" then return nil end
-        value = rawget(value, path[k])
-    end
-    return value
+    return capture.follow(value, read.path)
 end
 
 --- Appends the text of a function to `parts`. Returns whether there is one.
