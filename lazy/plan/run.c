@@ -1,8 +1,9 @@
 /* run.c: running plans: allocation and engine ops. plan_run, at the end, is the order of it.
  *
- * Buffers are allocated at push, on the pushing thread, all of them before the first push: so out of memory leaves
- * everything as it was, pending. Each group of steps is one engine op, ordered by the variables of its buffers. A run
- * holds references to its plan and buffers, so memory goes back to the pool after its last use, whoever lets go first.
+ * Buffers are allocated at push, or taken over from work in flight that alone still uses them (engine/buffer.c), on the
+ * pushing thread, all of them before the first push: so out of memory leaves everything as it was, pending. Each group
+ * of steps is one engine op, ordered by the variables of its buffers. A run holds references to its plan and buffers,
+ * so memory goes back to the pool after its last use, whoever lets go first.
  */
 #include <string.h>
 
