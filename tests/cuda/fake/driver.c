@@ -539,6 +539,7 @@ CUresult cuMemAllocAsync(CUdeviceptr *memory, size_t bytes, CUstream stream) {
     if (context->reserved < fake.memory - unused + bytes)
         context->reserved = fake.memory - unused + bytes;
     fake_block *block = make_block(bytes);
+    block->context = context;
     block->next = context->blocks;
     context->blocks = block;
     context->bytes += bytes;

@@ -61,6 +61,7 @@ typedef struct fake_record { /* a point in a stream */
 
 typedef struct fake_block { /* of a device, or pinned memory of the host */
     struct fake_block *next;
+    CUcontext context; /* of a device's memory */
     char *data;
     size_t bytes;
     int users; /* items that have not been done */
@@ -105,6 +106,7 @@ struct CUfunc_st {
 struct CUctx_st {
     int ordinal, retained;
     CUresult lost;
+    int copying; /* streams that move bytes just now */
     bool held;
     int64_t break_in; /* items; 0: never */
     CUresult break_code;

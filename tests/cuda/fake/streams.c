@@ -47,7 +47,10 @@ void fake_wake_streams(void) {
         pthread_cond_signal(&stream->changed);
 }
 
+/* A device stops its copies before anybody learns that the context is lost: what they read may then be written again. */
 void fake_lose(CUcontext context, CUresult code) {
+    while (context->copying && !context->lost)
+        fake_wait(NULL);
     if (!context->lost)
         context->lost = code;
     fake_wake_streams();
@@ -104,6 +107,7 @@ static void delay(CUstream stream) {
 
 /* Does it without the lock. */
 static void work_on(CUstream stream, fake_item *item) {
+    stream->context->copying += item->what == FAKE_COPY;
     fake_unlock();
     delay(stream);
     if (item->what == FAKE_COPY) {
@@ -118,6 +122,16 @@ static void work_on(CUstream stream, fake_item *item) {
         add_words(item->launch->parameters);
     }
     fake_lock();
+    if (item->what == FAKE_COPY && --stream->context->copying == 0)
+        fake_happened();
+}
+
+/* Memory of a lost device is not copied: its streams no longer wait for each other. */
+static bool is_lost(const fake_item *item) {
+    bool lost = false;
+    for (int k = 0; k < 2 && item->what == FAKE_COPY; k++)
+        lost = lost || (item->blocks[k] && item->blocks[k]->context && item->blocks[k]->context->lost);
+    return lost;
 }
 
 static void free_block(CUcontext context, fake_block *block) {
@@ -145,7 +159,7 @@ static void do_item(CUstream stream, fake_item *item) {
                               [FAKE_WAIT] = &fake_now.waits};
     if (context->break_in > 0 && --context->break_in == 0)
         fake_lose(context, context->break_code);
-    bool works = !context->lost;
+    bool works = !context->lost && !is_lost(item);
     if (item->what <= FAKE_KERNEL && works) {
         check_ready(item);
         work_on(stream, item);
