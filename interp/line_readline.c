@@ -262,6 +262,7 @@ static void readline_open(const line_setup *given) {
     rl_unbind_function_in_map(rl_backward_char_search, emacs_meta_keymap);
     readline_history_open(setup.history);
     readline_suggestions_open();
+    readline_search_open();
     open_screen();
 }
 
@@ -281,6 +282,7 @@ static void cancel_line(void) {
     rl_free_line_state();
     rl_callback_sigcleanup();
     RL_UNSETSTATE(RL_STATE_MULTIKEY); /* of a search, which it forgets */
+    readline_search_forget();
     rl_replace_line("", 0);
     leave_terminal();
     if (dropped) /* only now: readline may still be in the history */
@@ -323,9 +325,11 @@ static line_status read_readline(const char *prompt, char **text) {
         if (what & LINE_WOKEN)
             line_attend(&setup, hide_line, show_line);
         if (what & LINE_INPUT) {
-            rl_callback_read_char();
-            if (editing)
-                readline_keys_follow();
+            do {
+                rl_callback_read_char();
+                if (editing)
+                    readline_keys_follow();
+            } while (readline_search_holds() && !finished);
         }
     }
     neap_out_divert(NULL, 0);

@@ -10,6 +10,8 @@ enum { VI_MODE = 0 }; /* of rl_editing_mode */
 
 /* Whether keys wait that are already typed or pasted. */
 bool readline_keys_wait(void);
+/* Waits for the next key; false: Ctrl-C came, which who called the editor takes. */
+bool readline_wait_for_key(void);
 
 /* Gives keys their meaning in blocks, where they have readline's own: Enter, the arrows, Home and End, Ctrl-K, Ctrl-U,
  * Tab, Ctrl-L. Whenever readline has made bindings: those of the user, and those of the terminal's own keys. */
@@ -18,6 +20,12 @@ void readline_keys_bind(void);
 void readline_keys_open(const line_setup *setup);
 /* After a key: a line that has become a closing word or bracket goes out by a step. */
 void readline_keys_follow(void);
+
+/* Keys that readline reads come through here from now on. */
+void readline_search_open(void);
+/* Whether there are keys that were read, and that readline has not had. */
+bool readline_search_holds(void);
+void readline_search_forget(void);
 
 /* Asks the environment whether suggestions are wanted. */
 void readline_suggestions_open(void);

@@ -146,8 +146,7 @@ static int enter(int count, int key) {
     return break_line(count, key);
 }
 
-/* Waits for the next key; false: Ctrl-C came, which who called the editor takes. */
-static bool wait_for_key(void) {
+bool readline_wait_for_key(void) {
     int what = 0;
     while (!readline_keys_wait() && what == 0)
         what = line_wait(NULL);
@@ -155,14 +154,16 @@ static bool wait_for_key(void) {
 }
 
 /* Inserts what a terminal says is pasted, up to the mark of its end. Ends of lines become newlines, those of two bytes
- * one each: readline's own function makes two of them. */
+ * one each: readline's own function makes two of them. NUL ends texts, and is left out. */
 static int insert_paste(int count, int key) {
     static const char end[] = "\033[201~";
     size_t used = 0, room = 0, length = sizeof end - 1;
     char *text = NULL;
     bool after_return = false, ended = false;
     (void)count;
-    while (!ended && wait_for_key() && (key = rl_read_key()) > 0) {
+    while (!ended && readline_wait_for_key() && (key = rl_read_key()) >= 0) {
+        if (key == 0)
+            continue;
         if (used + 2 > room) {
             char *grown = realloc(text, room = 2 * room + 256);
             if (!grown)

@@ -182,11 +182,54 @@ test("Ctrl-R finds blocks", function()
     finish(session)
 end)
 
+-- Readline 8.2 dies of the unknown ones, if it is given them in a search.
+test("keys of several bytes end a search, known and unknown ones", function()
+    local session = typing.start()
+    session:type "found = 1\r"
+    local CTRL_X = "\24"
+    local keys = { CTRL_X .. "z", CTRL_X .. "\5", CTRL_X .. ")", "\27[<0;1;1M", "\27[27;5;9~", "\27y\27[A", "\27[C",
+                   "\27" }
+    for _, key in ipairs(keys) do
+        for _, apart in ipairs { false, true } do
+            session:type(typing.CTRL_R .. "foun")
+            session:shows { "(reverse-i-search)`foun': found = 1" }
+            if apart then
+                for byte in key:gmatch "." do session:type(byte) end
+            else
+                session:type(key)
+            end
+            session:type(typing.CTRL_A .. typing.CTRL_U .. typing.CTRL_E .. typing.CTRL_U)
+            session:type "print(7)\r"
+            session:shows { "7", ">" }
+        end
+    end
+    finish(session)
+end)
+
+test("a paste goes into what is searched for", function()
+    local session = typing.start()
+    session:type "first = 1\r"
+    session:type "second = 2\r"
+    session:type(typing.CTRL_R .. "\27[200~fir\tst\27[201~")
+    session:shows { "(reverse-i-search)`first': first = 1" }
+    session:type(typing.CTRL_A .. typing.CTRL_U .. typing.CTRL_E .. typing.CTRL_U)
+    finish(session)
+end)
+
 -- ---- Pasting --------------------------------------------------------------------------------------------------------
 
 local function paste(session, text)
     session:type("\27[200~" .. text .. "\27[201~")
 end
+
+test("a NUL in a paste is left out, and ends nothing", function()
+    local session = typing.start()
+    paste(session, "x = 1 --\0 tail\nprint('RAN' .. '!')\ny = 2")
+    session:shows { "> x = 1 -- tail", ">> print('RAN' .. '!')", ">> y = 2" }
+    session:type "\r"
+    session:shows { "RAN!", ">" }
+    finish(session)
+end)
 
 test("a block that is pasted stays one entry, with its tabs", function()
     local session = typing.start()
