@@ -209,6 +209,8 @@ line_status line_read_block(const line_setup *setup, line_status (*read)(const c
     while (status == LINE_OK && setup->incomplete(*block)) {
         char *line, *joined = NULL;
         status = read(LINE_MORE, &line);
+        if (status == LINE_END)
+            return LINE_OK; /* the error of what there is tells what is missing */
         if (status == LINE_OK) {
             if (asprintf(&joined, "%s\n%s", *block, line) < 0)
                 joined = NULL;

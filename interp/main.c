@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <lauxlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,7 +73,8 @@ static int start_on_devices(const options *options) {
 /* Starts the engine if the command line says how; else the library starts it with defaults when it needs it. */
 static int start_engine(const options *options) {
     if (options->tier && neap_tier_set(options->tier) < 0) {
-        fprintf(stderr, "neap: --tier: %s\n", neap_error_text());
+        fprintf(stderr, "neap: %s: %s\n", options->tier == getenv("NEAP_TIER") ? "NEAP_TIER" : "--tier",
+                neap_error_text());
         return -1;
     }
     if (options->device != NULL && *options->device && strcmp(options->device, "cpu") != 0)

@@ -364,7 +364,8 @@ static void report_error(lua_State *L) {
         }
     }
     char before[64];
-    snprintf(before, sizeof before, "%s%s", signals_prompt() ? "" : "neap: ", processes_mark());
+    bool named = strncmp(text, "neap: ", strlen("neap: ")) == 0; /* as stock LuaJIT would show it */
+    snprintf(before, sizeof before, "%s%s", named || signals_prompt() ? "" : "neap: ", processes_mark());
     const char *line = errors_line(before);
     size_t bytes = strlen(line);
     if (is_broken_pipe(text))
@@ -442,12 +443,17 @@ int session_load_text(lua_State *L, const char *name, const char *text, size_t b
     return look_at_chunk(L, luaL_loadbuffer(L, text + first, bytes - first, source), source, text, bytes);
 }
 
-/* All of the standard input. OWNED; NULL: there is no memory for it, or it cannot be read (ferror). */
+/* All of the standard input. OWNED; NULL: there is no memory for it, or it cannot be read (ferror): a signal that ends
+ * the program came (EINTR), or something else. */
 static char *read_input(size_t *bytes) {
     size_t room = 1 << 16;
     char *text = malloc(room);
     for (*bytes = 0; text;) {
         *bytes += fread(text + *bytes, 1, room - *bytes, stdin);
+        if (*bytes < room && ferror(stdin) && errno == EINTR && !neap_interrupt_pending()) {
+            clearerr(stdin);
+            continue;
+        }
         if (*bytes < room)
             break;
         char *more = realloc(text, room *= 2);
@@ -465,7 +471,10 @@ static int load_input(lua_State *L) {
     size_t bytes;
     char *text = read_input(&bytes);
     if (!text) {
-        lua_pushfstring(L, "cannot read stdin: %s", strerror(errno));
+        if (errno == EINTR)
+            lua_pushstring(L, neap_status_text(NEAP_E_INTERRUPT));
+        else
+            lua_pushfstring(L, "cannot read stdin: %s", strerror(errno));
         return LUA_ERRFILE;
     }
     int loaded = session_load_text(L, "stdin", text, bytes);
@@ -486,9 +495,12 @@ int session_load_file(lua_State *L, const char *path) {
 
 int session_run_chunk(lua_State *L, const char *name, int loaded, int nargs) {
     if (loaded != 0) {
+        bool interrupted = neap_interrupt_pending() != 0;
+        if (interrupted) /* what tells of the error runs to its end */
+            signals_clear(L);
         report_error(L);
         lua_settop(L, 0);
-        return SESSION_FAILED;
+        return interrupted ? SESSION_INTERRUPTED : SESSION_FAILED;
     }
     int base = lua_gettop(L);
     lua_pushstring(L, name);

@@ -35,7 +35,8 @@ local show = np.jit(function(x) print(x) return x end)
 
 -- What writes a line: @ is its number; the line follows where it is not "line @".
 local WRITERS = {
-    { "print 'line @'" }, { "io.write('line ', @, '\\n')" }, { "C.puts 'line @'" }, { "C.puts 'line @'" },
+    { "print 'line @'" }, { "io.write('line ', @, '\\n')" }, { "io.stdout:setvbuf 'no' print 'line @'" },
+    { "io.stdout:setvbuf('line', 9) print 'line @'" }, { "C.puts 'line @'" }, { "C.puts 'line @'" },
     { "C.printf('line %d', ffi.new('int', @)) C.putchar(10)" },
     { "print(late(), @)", "[1.]\t@" }, { "show(np.array(@))", "@.0" }, { "show(late() * @)", "[@.]" },
     { "np.callback(function() C.puts 'line @' end)()" }, { "np.callback(function() print 'line @' end)(late())" },

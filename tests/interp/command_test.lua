@@ -88,6 +88,14 @@ check.test("wrong options are one line and status 2", function()
     end
 end)
 
+check.test("wrong values of the environment are one line that names them once", function()
+    for setting, told in pairs { ["NEAP_WORKERS=abc"] = "the environment's NEAP_WORKERS wants a number",
+                                 ["NEAP_TIER=zz"] = "NEAP_TIER: expected a tier" } do
+        local status, out, err = process.run { "env", setting, process.neap, "-e", "print(np.ones(2))" }
+        check.equal({ status ~= 0, out, (err:find("neap: " .. told, 1, true)) }, { true, "", 1 }, err)
+    end
+end)
+
 check.test("--devices and --workers reach the engine", function()
     local code = "local C = require('neap.core').C; print(C.neap_engine_devices(), C.neap_engine_workers())"
     local status, out = run { "--devices", "3", "--workers=2", "-e", code }

@@ -12,6 +12,28 @@ local function start(source)
     return process.terminal({ process.file(LATE .. source) }, {})
 end
 
+check.test("Ctrl-C while a program is read from standard input", function()
+    local path = os.tmpname()
+    local status, out, err = process.run { "bash", "-c", ([[
+        rm %s; mkfifo %s; exec 3<>%s
+        echo 'print(1)' >&3
+        %s <%s 3>&- &
+        until grep -qE '^(0|63) 0x0 ' /proc/$!/syscall; do sleep 0.02; done # it reads
+        kill -INT $!
+        wait $!
+    ]]):format(path, path, path, process.neap, path) }
+    os.remove(path)
+    check.equal({ status, out, err }, { 130, "", "neap: interrupted\n" })
+end)
+
+check.test("an input that ends in the middle of a command says what is missing", function()
+    for _, input in ipairs { "x = 1\nfor i = 1, 2 do\nprint(i)", "x = 1\ns = [[abc", "x = {1,\n" } do
+        local status, out, err = process.run_neap({ "-i" }, input)
+        check.equal(status, 0)
+        check.ok((out .. err):find "%[%d%]:%d+: ", out .. err)
+    end
+end)
+
 check.test("a callback becomes due while the program waits to read", function()
     local terminal = start "late(slow, 'due') print('got', io.read())"
     terminal:expect "due\t[0 1 2]\r\n"

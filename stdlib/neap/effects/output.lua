@@ -20,6 +20,7 @@ ffi.cdef [[
     char *neap_output_error(int code) __asm__("strerror");
 ]]
 local SEEK_CUR = 1 -- of Linux
+local BUFFERS = { no = true, full = true, line = true } -- modes of setvbuf
 
 local output = {}
 
@@ -358,8 +359,9 @@ end
 function output.install()
     local files, io, os, coroutine = shared.files, shared.io, shared.os, shared.coroutine
     local raw = { write = files.write, flush = files.flush, read = files.read, lines = files.lines, seek = files.seek,
-                  close = files.close, io_write = io.write, io_flush = io.flush, io_read = io.read,
-                  io_lines = io.lines, io_close = io.close, execute = os.execute, popen = io.popen, exit = os.exit }
+                  close = files.close, setvbuf = files.setvbuf, io_write = io.write, io_flush = io.flush,
+                  io_read = io.read, io_lines = io.lines, io_close = io.close, execute = os.execute,
+                  popen = io.popen, exit = os.exit }
     local streams = { [io.stdout] = C.NEAP_STDOUT, [io.stderr] = C.NEAP_STDERR }
     local children = setmetatable({}, { __mode = "k" }) -- files of io.popen: what they get may be shown at once
 
@@ -400,6 +402,11 @@ function output.install()
         local at = ffi.C.neap_output_seek(streams[file], 0, SEEK_CUR) -- C's library knows where it was itself
         if at >= 0 and (whence == nil or whence == "cur") then whence, offset = "set", tonumber(at) + (offset or 0) end
         return raw.seek(file, whence, offset)
+    end
+    --- What is shown never stands in a buffer of C's that Lua could set; text of C code does, until its turn has come.
+    function files.setvbuf(file, mode, size)
+        if not streams[file] or not BUFFERS[mode] then return raw.setvbuf(file, mode, size) end
+        return true
     end
     files.close = drained(raw.close, function(file) return children[file] end)
     io.close = drained(raw.io_close, function(file) return children[file or io.output()] end)

@@ -47,7 +47,7 @@ void fake_wake_streams(void) {
         pthread_cond_signal(&stream->changed);
 }
 
-/* A device stops its copies before anybody learns that the context is lost: what they read may then be written again. */
+/* A device stops its copies before anybody learns that the context is lost: what they read may be written then. */
 void fake_lose(CUcontext context, CUresult code) {
     while (context->copying && !context->lost)
         fake_wait(NULL);
