@@ -516,6 +516,13 @@ static int64_t slice_bytes(const lazy_result *aval, bool slice) {
  * that waits runs it, which could see to nothing else, Ctrl-C included, before a loop without end has ended. */
 enum { LOWER_GUESSED = 1000, UNKNOWN_LEAST = LAZY_AWAITED_COST };
 
+/* Of a loop, whose turns cost so much: may its first turns run where it is pushed? */
+static bool begins_at_push(const lazy_runner *runner, int64_t cost, int64_t turns) {
+    for (int k = 0; k < runner->operands; k++)
+        cost = add_counts(cost, runner->fixed[k] ? 0 : runner->in_bytes[k] / 10); /* copied before the first turn */
+    return turns < 0 && body_is_on_host(runner) && cost < LAZY_SMALL_COST;
+}
+
 /* How much a run costs and needs, of what its bodies do. */
 static void sum_up(lazy_runner *runner) {
     size_t most = 0, frames = 0;
@@ -538,6 +545,7 @@ static void sum_up(lazy_runner *runner) {
     runner->data = runner->second + most;
     runner->cost = runner->kind->branches ? longest : cost;
     int64_t turns = control_turns(runner->kind, runner->length);
+    runner->begins = runner->kind->loop && begins_at_push(runner, cost, turns);
     if (runner->kind->loop && __builtin_mul_overflow(cost + 50, turns < 0 ? LOWER_GUESSED : turns, &runner->cost))
         runner->cost = MOST_COUNTED;
     if (turns < 0 && runner->cost < UNKNOWN_LEAST)

@@ -109,6 +109,7 @@ struct lazy_runner {
     size_t frame, frames; /* bytes of the frame with its tables; with those inside */
     size_t second, data;  /* bytes of the second places of carries, and of the condition's; of all data */
     int64_t cost;
+    bool begins;      /* where it is pushed (push.c): its turns are short, and nobody knows how many there are */
     int64_t launches; /* steps that a turn runs, without those of loops inside, and what they touch */
     int64_t touched;  /* bytes */
     int64_t waits;    /* how often the host has to see something of a turn */
@@ -144,6 +145,8 @@ typedef struct body_run {
     void *const *operands;    /* of that: arguments, then the block of results */
     neap_effects *effects;    /* where prints are pushed; NULL: they are written at once */
     int64_t enqueued;         /* items on a stream since it last went on */
+    int64_t until;            /* engine_now from which on it pauses between two turns; 0: it does not */
+    bool paused;              /* it has, and has not looked for code since */
     bool printed;
     struct {                         /* turns that are not enqueued before they have all come */
         neap_launch_graph *graph;    /* NULL: there are none */
@@ -158,8 +161,8 @@ size_t control_frame_bytes(const lazy_runner *runner);
 /* Begins a run: `in` is the memory of its inputs, `block` that of its results. */
 int control_body_begin(body_run *r, const lazy_runner *runner, void *const *in, void *block, void *frames, void *data,
                        const neap_run *run);
-/* Goes on until the end (0), a failure, or NEAP_PENDING: at a callback; on a device with streams, when so much has been
- * enqueued that the stream is to come to it first. After a failure it must not be continued. */
+/* Goes on until the end (0), a failure, or NEAP_PENDING: at a callback; where it pauses; on a device with streams, when
+ * so much has been enqueued that the stream is to come to it first. After a failure it must not be continued. */
 int control_body_advance(body_run *r, const neap_run *run);
 /* The error text of a failed item, with its script line and name. Returns the status. */
 int control_body_failure(const body_item *item, int status);

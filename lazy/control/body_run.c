@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "engine/device.h"
+#include "engine/sync.h"
 #include "lazy/control/lower.h"
 
 typedef struct body_frame {
@@ -329,6 +330,12 @@ static int run_turn(body_run *r, body_frame *f, const neap_run *run) {
     return 0;
 }
 
+/* Whether the run is to pause now. */
+static bool pauses(body_run *r) {
+    r->paused = r->until && engine_now() >= r->until;
+    return r->paused;
+}
+
 static int interrupted(void) {
     return neap_error(NEAP_E_INTERRUPT, "%s", neap_status_text(NEAP_E_INTERRUPT));
 }
@@ -403,11 +410,13 @@ static int64_t run_slice(code_run *c, int64_t turns) {
     return ran;
 }
 
-/* Runs the turns that are left by machine code, some at a time. What they carry stays where the next turn reads it. */
+/* Runs the turns that are left by machine code, some at a time; where the run may pause, few. What they carry stays
+ * where the next turn reads it. */
 static int run_code(body_run *r, body_frame *f, const lower_code *code, const neap_run *run) {
+    enum { PARTS = 1024 };
     code_run c = {.r = r, .f = f, .code = code, .run = run};
     for (;;) {
-        int64_t turns = code->slice;
+        int64_t turns = r->until ? (code->slice + PARTS - 1) / PARTS : code->slice;
         if (f->runner->kind->stacks && f->runner->length - f->turn < turns)
             turns = f->runner->length - f->turn;
         int64_t ran = run_slice(&c, turns);
@@ -417,14 +426,17 @@ static int run_code(body_run *r, body_frame *f, const lower_code *code, const ne
             return 0;
         if (is_stopped(r, run))
             return interrupted();
+        if (pauses(r))
+            return NEAP_PENDING;
     }
 }
 
 /* The code to go on with, now that a turn is about to begin; some are interpreted from one look to the next. */
-static const lower_code *look_for_code(const body_frame *f) {
+static const lower_code *look_for_code(body_run *r, const body_frame *f) {
     enum { TURNS = 64 };
-    if (!f->runner->code || f->turn % TURNS || f->which || f->item)
+    if (!f->runner->code || (f->turn % TURNS && !r->paused) || f->which || f->item)
         return NULL;
+    r->paused = false;
     bool known = f->runner->kind->stacks;
     return lower_now(f->runner, known && f->runner->length - f->turn < TURNS ? f->runner->length - f->turn : TURNS);
 }
@@ -505,7 +517,7 @@ static int run_turns(body_run *r, body_frame *f, const neap_run *run, bool *over
     if (!f->body)
         begin_only_body(f);
     while (!*over) {
-        const lower_code *code = look_for_code(f);
+        const lower_code *code = look_for_code(r, f);
         if (code) {
             *over = true;
             return run_code(r, f, code, run);
@@ -518,7 +530,7 @@ static int run_turns(body_run *r, body_frame *f, const neap_run *run, bool *over
             return status;
         if (!*over && is_stopped(r, run))
             return interrupted();
-        if (!*over && !r->recorded.graph && is_far_ahead(r, run))
+        if (!*over && (pauses(r) || (!r->recorded.graph && is_far_ahead(r, run))))
             return NEAP_PENDING;
     }
     return 0;

@@ -1,12 +1,24 @@
 /* control/push.c: running control nodes: as an op of the engine, as an effect, or, where bodies have callbacks, as a
  * request that the user thread works on; where other processes take part in a body, as work of the communication
  * thread. With both it is a request that goes from this thread to that and back, at each callback.
+ *
+ * A loop of unknown length may be over in 5 µs, as the search for a root is, or have no end. To hand a loop to a worker
+ * that sleeps takes BEGIN_NS, and no more is lost here on a long one:
+ *
+ *      push ──▶ its inputs are there, turns are short: the pushing thread runs turns ──▶ over: that was all
+ *        │                                                 └─ BEGIN_NS are over: an op of the other turns ─┐
+ *        └────▶ else an op of all turns ───────────────────────────────────────────────────────────────────┴─▶ a worker
+ *
+ * Both ops read and write the same variables, and nothing comes between the two.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "engine/comm/comm.h"
+#include "engine/sync.h"
 #include "lazy/control/body.h"
+
+enum { BEGIN_NS = 50000 }; /* until a sleeping worker has come */
 
 typedef struct lazy_control_run {
     neap_ctx *ctx;
@@ -15,6 +27,7 @@ typedef struct lazy_control_run {
     void *frames;                 /* of a device whose memory the host does not see */
     body_run run;
     bool begun, effects, exchanges, unsettled;
+    bool left; /* turns are left of those that began where the loop was pushed */
     int n;
     void **in;           /* the memory of the inputs */
     neap_buffer *bufs[]; /* the buffers that hold that memory */
@@ -124,6 +137,21 @@ static int advance_to_callback(void *arg, const neap_run *where, const lazy_work
 /* What the user thread runs, or has a part in, since there are callbacks in its bodies. */
 static const lazy_work_kind with_callbacks = {advance_to_callback, fail_at_callback, free_control_run};
 
+/* Its first turns. */
+static int run_first_turns(void *arg, const neap_run *run) {
+    lazy_control_run *state = arg;
+    state->run.until = engine_now() + BEGIN_NS;
+    int status = advance_runner(state, run);
+    state->left = status == NEAP_PENDING;
+    return status < 0 ? status : 0;
+}
+
+static int run_other_turns(void *arg, const neap_run *run) {
+    lazy_control_run *state = arg;
+    state->run.until = 0;
+    return advance_runner(state, run);
+}
+
 /* ---- Pushing ----------------------------------------------------------------------------------------------------- */
 static int compare_held_vars(const void *a, const void *b) {
     uintptr_t left = (uintptr_t) * (neap_var *const *)a, right = (uintptr_t) * (neap_var *const *)b;
@@ -142,6 +170,19 @@ static int find_control_reads(const lazy_control_run *state, neap_var **reads) {
     return n;
 }
 
+/* A loop that begins here. */
+static int push_in_two(lazy_control_run *state, const neap_push *push) {
+    neap_push first = *push;
+    first.release = NULL;
+    first.flags |= NEAP_PUSH_SMALL;
+    if (neap_push_now(run_first_turns, state, &first) == NEAP_PENDING)
+        return neap_push_sync(run_control_run, state, push);
+    if (state->left)
+        return neap_push_sync(run_other_turns, state, push);
+    free_control_run(state);
+    return 0;
+}
+
 static int push_run(lazy_control_run *state, int effects, neap_push *push) {
     push->release = free_control_run;
     if (effects & LAZY_EFFECTS_CALLBACK)
@@ -151,7 +192,7 @@ static int push_run(lazy_control_run *state, int effects, neap_push *push) {
                                  state, push);
     if (state->exchanges)
         return engine_comm_push_work(engine_comm_here(), run_control_run, state, push);
-    return neap_push_sync(run_control_run, state, push);
+    return state->runner->begins ? push_in_two(state, push) : neap_push_sync(run_control_run, state, push);
 }
 
 int control_push(neap_ctx *ctx, const lazy_launch *launch) {

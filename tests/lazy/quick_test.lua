@@ -44,6 +44,30 @@ check.test("item gives numbers, booleans and NaN, of values, views and pending w
     pcall(np.wait_all)
 end)
 
+check.test("a loop of unknown length begins where it is pushed, and goes on elsewhere if it is long", function()
+    local function turns(n, x)
+        return np.while_loop(function(s) return s.k:lt(n) end, function(s)
+            return { x = s.x * 0.999 + 1, k = s.k + 1 }
+        end, { x = x, k = ready(0, "i32") })
+    end
+    local x, fewest = ready({ 1, 2 }, "f64"), math.huge
+    for _ = 1, 100 do
+        local all, inlined = pushed(function() np.wait(turns(3, x)) end)
+        fewest = math.min(fewest, all - inlined)
+    end
+    check.equal(fewest, 0)
+    local long
+    local all, inlined = pushed(function() long = np.wait(turns(1e6, x)) end)
+    check.ok(all - inlined >= 1)
+    check.equal(long.k:item(), 1e6)
+    local a = 1
+    for _ = 1, 1e6 do a = a * 0.999 + 1 end
+    check.equal(long.x[0]:item(), a)
+    check.equal(turns(1e3, turns(1e6, x).x).x[0]:item(), turns(1e6 + 1e3, x).x[0]:item()) -- what it reads comes late
+    check.raises(function() turns(3, np.debug.fail(x)).x:wait() end, "debug_fail")
+    pcall(np.wait_all)
+end)
+
 check.test("a number as an index is that part of the first axis", function()
     local x = ready { { 1, 2, 3 }, { 4, 5, 6 } }
     for k = -2, 1 do
