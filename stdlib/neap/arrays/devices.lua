@@ -164,10 +164,16 @@ function core.placed(name, x, device)
     return np.device_put(x, core.local_device(name, "device", device))
 end
 
-local before = ffi.new "int[1]"
+local before, neap_default_device = ffi.new "int[1]", C.neap_default_device
 
 local function set_default_device(number)
-    core.call("default_device", function() return C.neap_default_device(ctx, number, before) end)
+    core.call("default_device", function() return neap_default_device(ctx, number, before) end)
+    return before[0]
+end
+
+--- The number of the device that np.default_device() tells.
+function core.default_device_number()
+    neap_default_device(ctx, -1, before) -- asking cannot fail
     return before[0]
 end
 
@@ -180,7 +186,7 @@ end
 --- > np.default_device("cpu:0", function() return np.ones(2) end)
 -- [1. 1.]
 function np.default_device(device, f, ...)
-    if device == nil then return core.device_numbered(set_default_device(-1)) end
+    if device == nil then return core.device_numbered(core.default_device_number()) end
     device = core.local_device("default_device", "argument 1 (device)", device)
     if #core.frame().levels > 0 then
         raise("default_device", "while a function is traced or differentiated its ops run where its arguments are; "

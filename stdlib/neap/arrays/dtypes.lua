@@ -228,6 +228,11 @@ function np.iinfo(dtype)
     return { bits = row.bits, min = lowest, max = highest, dtype = row.name }
 end
 
+--- The distance from 1 to the next number of a dtype of floats, or of the parts of one of complex numbers, by its name.
+function core.eps(name)
+    return 2 ^ (1 - dtypes[codes[dtypes[codes[name]].part]].digits)
+end
+
 --- np.finfo(dtype) -> table: the limits of a float dtype (or an array's): {bits, eps, epsneg, max, min,
 -- smallest_normal, tiny, smallest_subnormal, nmant, precision, resolution, dtype}. eps is the distance from 1 to the
 -- next number, epsneg to the one before; tiny is smallest_normal; precision counts decimal digits. Of complex dtypes
@@ -241,7 +246,7 @@ function np.finfo(dtype)
     local row = dtype_argument("finfo", 1, dtype)
     if not row.inexact then raise("finfo", "needs a float dtype, got %s", row.name) end
     row = dtypes[codes[row.part]]
-    local eps, exponent = 2 ^ (1 - row.digits), 2 ^ (row.bits - row.digits - 1) - 1
+    local eps, exponent = core.eps(row.name), 2 ^ (row.bits - row.digits - 1) - 1
     local largest, normal = (2 - eps) * 2 ^ exponent, 2 ^ (1 - exponent)
     local precision = math.floor((row.digits - 1) * math.log10(2))
     return {

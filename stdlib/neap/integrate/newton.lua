@@ -18,7 +18,7 @@ local norm = newton.norm
 
 --- The largest rest, in terms of the tolerance of a step, and the change that counts as rounding.
 function newton.small(rtol, dtype)
-    local rounding = 10 * np.finfo(dtype).eps / rtol
+    local rounding = 10 * core.eps(dtype) / rtol
     return math.max(rounding, math.min(0.03, math.sqrt(rtol))), rounding
 end
 

@@ -251,7 +251,7 @@ end
 -- whether f gives two values, of which the second, a vector, is integrated over the parts that suit the first.
 local function integral(f, arrays, s)
     local rule = { nodes = arrays[1], weights = arrays[2], gauss = arrays[3], dtype = s.dtype,
-                   eps = np.finfo(s.dtype).eps }
+                   eps = core.eps(s.dtype) }
     local a, b = s.first and -math.huge or arrays[4], s.last and math.huge or arrays[#arrays]
     local whole = mapped(f, a, b)
     local parts = parts_of(rule, whole, s)
@@ -294,7 +294,7 @@ function quad.solve(name, f, ends, met, o, more, site, told)
     local found = { half = half }
     found.value, found.wrong, found.status, found.count = solve(name, f, pack { shape = {}, dtype = counted }, arrays, {
         dtype = counted, first = first, last = last, sign = sign, dims = dims, more = more or false,
-        epsabs = o.epsabs, epsrel = math.max(o.epsrel, 100 * np.finfo(counted).eps), limit = o.limit,
+        epsabs = o.epsabs, epsrel = math.max(o.epsrel, 100 * core.eps(counted)), limit = o.limit,
     }, site, told)
     return found
 end

@@ -42,7 +42,7 @@ function settings.checked(name, o, dtype, rtol, atol, jacobian)
         raise(name, "option 'jac' is for the methods \"Radau\", \"BDF\" and \"Rodas4\"")
     end
     return {
-        method = method, rtol = math.max(number(name, "rtol", o.rtol, rtol, 0), 100 * np.finfo(dtype).eps),
+        method = method, rtol = math.max(number(name, "rtol", o.rtol, rtol, 0), 100 * core.eps(dtype)),
         atol = number(name, "atol", o.atol, atol, 0), max_step = number(name, "max_step", o.max_step, math.huge, TINY),
         first_step = number(name, "first_step", o.first_step, nil, TINY),
         max_steps = core.integer(name, nil, "max_steps", o.max_steps == nil and MOST_ATTEMPTS or o.max_steps, 1,

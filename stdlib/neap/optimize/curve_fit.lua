@@ -39,7 +39,7 @@ local function inverse_of(jac)
     local count, n = jac.shape[1], jac.shape[2]
     local _, upper = np.linalg.qr(jac)
     local sizes = np.abs(np.diagonal(upper))
-    local full = sizes:min():gt(sizes:max() * (np.finfo(jac.dtype).eps * math.max(count, n)))
+    local full = sizes:min():gt(sizes:max() * (core.eps(jac.dtype) * math.max(count, n)))
     local safe = np.where(full, upper, np.eye(n, { dtype = jac.dtype }))
     local inverse = np.linalg.solve_triangular(safe, np.eye(n, { dtype = jac.dtype }), { lower = false })
     return np.where(full, inverse:matmul(inverse.T), np.inf)

@@ -67,7 +67,7 @@ end
 
 --- The checked options of a call, for vectors of a dtype and n numbers.
 function least.options(name, o, dtype, n)
-    local usual = math.max(1e-8, np.finfo(dtype).eps)
+    local usual = math.max(1e-8, core.eps(dtype))
     local scale = o.f_scale == nil and 1 or core.plain(o.f_scale)
     if type(scale) ~= "number" or not (scale > 0 and scale < math.huge) then
         core.bad_argument(name, nil, "f_scale", "a number above 0", scale)

@@ -84,7 +84,7 @@ end
 
 --- Descends from x, along the directions of a strategy. Returns x and { nit, nfev, status }.
 local function descend(value_and_grad, x, strategy, o, bounds)
-    local eps = np.finfo(x.dtype).eps
+    local eps = core.eps(x.dtype)
     if bounds then x = np.clip(x, bounds[1], bounds[2]) end
     local f, g = value_and_grad(x)
     local finite, near = both(np.isfinite(f), np.isfinite(g):all()), distance(x, g, bounds):le(o.gtol)
@@ -176,7 +176,7 @@ local function solve(f, arrays, s, each)
     local first = f(bounds and np.clip(start, bounds[1], bounds[2]) or start)
     local found, facts = roots.find("optimize.minimize", condition, start, function(_, x)
         if s.method == "nelder-mead" then return nelder_mead(f, x, o) end
-        local strategy = METHODS[s.method].strategy(np.finfo(x.dtype).eps, gradient)
+        local strategy = METHODS[s.method].strategy(core.eps(x.dtype), gradient)
         return descend(value_and_grad, x, strategy, o, bounds)
     end)
     local fun, jac = value_and_grad(found)

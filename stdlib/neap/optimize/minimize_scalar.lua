@@ -57,7 +57,7 @@ end
 
 --- Brent's method between a and b, from x. `status` is that of the bracket. Returns x and { nit, nfev, status }.
 local function brent(f, a, b, x, fx, o, calls, status)
-    local eps = np.finfo(x.dtype).eps
+    local eps = core.eps(x.dtype)
     local function near(s)
         local tol = np.abs(s.x) * o.tol + eps
         return tol, np.abs(s.x - (s.a + s.b) / 2):le(tol * 2 - (s.b - s.a) / 2)
@@ -162,7 +162,7 @@ return function(optimize)
                   or "both points are the same")
         end
         local checked = { bounded = bounded,
-                          tol = problem.tolerance(name, o, "tol", math.sqrt(np.finfo(core.dtype_of(a).name).eps)),
+                          tol = problem.tolerance(name, o, "tol", math.sqrt(core.eps(core.dtype_of(a).name))),
                           maxiter = problem.maxiter(name, o, 500) }
         local x, fun, facts = solver(name, value, { n = 1, a }, points, checked, f, told)
         return problem.result({ x = half and np.astype(x, half) or x, fun = fun, nit = facts.nit,

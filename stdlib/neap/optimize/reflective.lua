@@ -130,7 +130,7 @@ function reflective.gradient(bounds, x, r, jac) return reflective.slopes(x, r:ma
 
 --- Searches from x within bounds, two vectors. Returns x and facts, as shared.search.
 function reflective.search(residuals, x, bounds, o)
-    local share = math.max(1e-10, 4 * np.finfo(x.dtype).eps)
+    local share = math.max(1e-10, 4 * core.eps(x.dtype))
     return shared.search(residuals, inside(x, bounds, share), o, function(f, jacobian, s)
         return turn(f, jacobian, bounds, s, o)
     end, function(...) return reflective.gradient(bounds, ...) end)

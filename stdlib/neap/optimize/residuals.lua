@@ -25,7 +25,7 @@ function residuals.scaled(r, jac, o)
     if o.loss == "linear" then return r, jac end
     local z = r * r / (o.f_scale * o.f_scale)
     local _, first, second = losses[o.loss](z)
-    local size = np.sqrt(np.maximum(first + second * z * 2, np.finfo(r.dtype).eps))
+    local size = np.sqrt(np.maximum(first + second * z * 2, core.eps(r.dtype)))
     return r * first / size, jac * size:reshape(size.size, 1)
 end
 

@@ -114,7 +114,7 @@ return function(optimize)
         local value = problem.of_vector(name, f, x)
         local function equations(v) return value(v):reshape(-1) end
         jit.off(equations)
-        local checked = { tol = problem.tolerance(name, o, "tol", math.max(1.49e-8, 4 * np.finfo(x.dtype).eps)),
+        local checked = { tol = problem.tolerance(name, o, "tol", math.max(1.49e-8, 4 * core.eps(x.dtype))),
                           maxiter = problem.maxiter(name, o, 100) }
         local result, finite = solver(name, equations, { n = 1, x.start }, { x.start }, checked, f)
         if not problem.tracing() and not finite:item() then raise(name, "f is not finite at x0") end

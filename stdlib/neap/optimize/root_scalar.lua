@@ -258,7 +258,7 @@ return function(optimize)
         local method = problem.choice(name, o, "method", METHODS, usual)
         local points, value, half = problem.scalar(name, f, starts_of(name, method, o), told)
         local closed = BRACKETED[method]
-        local eps = np.finfo(core.dtype_of(points[1]).name).eps
+        local eps = core.eps(core.dtype_of(points[1]).name)
         local checked = { method = method, xtol = problem.tolerance(name, o, "xtol", closed and 2e-12 or 1.48e-8),
                           rtol = problem.tolerance(name, o, "rtol", 4 * eps),
                           maxiter = problem.maxiter(name, o, closed and 100 or 50) }

@@ -350,7 +350,7 @@ function slsqp.minimize(name, f, x, list, bounds, o, callback)
     if #equal > n then
         core.raise(name, "%d equations constrain %d numbers of x: there may be at most as many as numbers", #equal, n)
     end
-    local eps = np.finfo(x.dtype).eps
+    local eps = core.eps(x.dtype)
     search(name, s, equal, less, { tol = o.tol, maxiter = o.maxiter, smallest = 4 * eps })
     local verdict = judged(s, low, high, o)
     local status = o.STATUS.stuck

@@ -101,19 +101,29 @@ end
 
 -- ---- Pure functions -------------------------------------------------------------------------------------------------
 
---- What a recording depends on beside a pure function: a table to compare others with (is_like); nil: an array lies on
--- a mesh.
-local function call_of(arrays, settings)
-    local call = { settings = settings, device = np.default_device() }
-    call.file, call.line = core.user_site()
-    for k, x in ipairs(arrays) do
-        local known = core.info(x)
-        if known.sharding ~= 0 then return nil end
-        local form = { known.dtype, staging.weakness_of(x), known.committed ~= 0 and known.device or -1 }
-        for at = 0, known.ndim - 1 do form[4 + at] = tonumber(known.shape[at]) end
-        call[k] = form
+-- Where arrays and settings of a call are like those of an earlier one, the program of that is found without a key:
+-- nothing is written down to compare it.
+
+--- The form of an array: { dtype, weakness, the device that it is committed to or -1, extents… }; nil: it lies on a
+-- mesh.
+local function form_of(x)
+    local known = core.info(x)
+    if known.sharding ~= 0 then return nil end
+    local form = { known.dtype, staging.weakness_in(known), known.committed ~= 0 and known.device or -1 }
+    for at = 1, known.ndim do form[3 + at] = tonumber(known.shape[at - 1]) end
+    return form
+end
+
+--- Whether an array has a form.
+local function has_form(x, form)
+    local known = core.info(x)
+    local ndim, device = known.ndim, known.committed ~= 0 and known.device or -1
+    if known.sharding ~= 0 or known.dtype ~= form[1] or staging.weakness_in(known) ~= form[2] or device ~= form[3]
+        or ndim ~= #form - 3 then return false end
+    for at = 1, ndim do
+        if known.shape[at - 1] ~= form[3 + at] then return false end
     end
-    return call
+    return true
 end
 
 --- Whether a table of numbers, texts and booleans holds the same as another one.
@@ -128,36 +138,39 @@ local function same_settings(a, b)
     return true
 end
 
-local function same_form(a, b)
-    for k = 1, #a do
-        if a[k] ~= b[k] then return false end
-    end
-    return #a == #b
-end
+local OUTSIDE = 4 -- the level of frames that calls a solver, for what a solver calls, whose own level is 2
 
---- Whether a call is like an earlier one.
-local function is_like(call, earlier)
-    if call.line ~= earlier.line or call.file ~= earlier.file or call.device ~= earlier.device then return false end
-    if #call ~= #earlier or not same_settings(call.settings, earlier.settings) then return false end
-    for k = 1, #call do
-        if not same_form(call[k], earlier[k]) then return false end
+--- Whether a call with these arrays and settings is like an earlier one.
+local function is_like(earlier, arrays, settings)
+    if #arrays ~= #earlier or not same_settings(settings, earlier.settings) then return false end
+    for k = 1, #arrays do
+        if not has_form(arrays[k], earlier[k]) then return false end
     end
     return true
 end
 
 --- The program of a call with a pure function; nil: none is known.
-local function program_of(own, told, call)
-    local list = own.quick[told] or {}
+local function program_of(own, told, arrays, settings)
+    local list = own.quick[told]
+    if not list then return nil end
+    local device, file, line = core.default_device_number(), core.user_site(OUTSIDE)
     for k = 1, #list do
-        if is_like(call, list[k]) then return list[k].program end
+        local earlier = list[k]
+        if line == earlier.line and file == earlier.file and device == earlier.device
+            and is_like(earlier, arrays, settings) then return earlier.program end
     end
 end
 
 --- Lets calls like this one find a program.
-local function find_quickly(own, told, call, program)
+local function find_quickly(own, told, arrays, settings, program)
+    local call = { settings = settings, device = core.default_device_number(), program = program }
+    call.file, call.line = core.user_site(OUTSIDE)
+    for k, x in ipairs(arrays) do
+        call[k] = form_of(x)
+        if not call[k] then return end
+    end
     if own.quick_count >= MOST_PROGRAMS then own.quick, own.quick_count = {}, 0 end
     own.quick[told], own.quick_count = own.quick[told] or {}, own.quick_count + 1
-    call.program = program
     table.insert(own.quick[told], call)
 end
 
@@ -203,7 +216,8 @@ local function record(name, run, entry, lifted, arrays, settings)
 end
 
 --- Makes a solver know nothing: programs by key, and their count; alone, the keys whose programs are of one call alone,
--- and their bytes. `quick` has lists of calls (call_of) by the keys of pure functions, `quick_count` of them together.
+-- and their bytes. `quick` has lists of calls (find_quickly) by the keys of pure functions, `quick_count` of them
+-- together.
 local function nothing_known(own)
     own.count, own.programs, own.bytes, own.alone = 0, {}, 0, {}
     own.quick, own.quick_count = {}, 0
@@ -233,8 +247,7 @@ function solvers.new(run)
     all[#all + 1] = own
     local function solve(name, f, given, arrays, settings, site, told)
         if not solvers.is_plain() then return run(f, arrays, settings) end
-        local call = told and call_of(arrays, settings)
-        local quick = call and program_of(own, told, call)
+        local quick = told and program_of(own, told, arrays, settings)
         if quick then return staging.run(name, quick, arrays) end
         local entry, lifted = closed(name, f, staging.with_specs(name, given))
         local key = key_of(name, entry, lifted, arrays, settings, site)
@@ -251,7 +264,7 @@ function solvers.new(run)
             if own.count >= MOST_PROGRAMS then own.count, own.programs = 0, {} end
             own.count, own.programs[key] = own.count + 1, known
         end
-        if call and #lifted == 0 then find_quickly(own, told, call, known) end
+        if told and #lifted == 0 then find_quickly(own, told, arrays, settings, known) end
         return staging.run(name, known, joined(arrays, lifted))
     end
     jit.off(solve)
@@ -264,7 +277,8 @@ function solvers.forget()
 end
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { program_key, key_of, add_forms, add_settings, call_of, program_of, function_of, record } do
+for _, f in ipairs { program_key, key_of, add_forms, add_settings, form_of, has_form, program_of, find_quickly,
+                     function_of, record } do
     jit.off(f)
 end
 

@@ -219,11 +219,12 @@ local function own_sharding(name)
     return sharding_box[0]
 end
 
---- What a placeholder for an array is told of its weakness; a Spec has it as `weak`.
-local function weakness_of(x)
-    local known = array_info(x)
+--- What a placeholder for an array is told of its weakness; a Spec has it as `weak`. known: core.info of the array.
+function staging.weakness_in(known)
     return known.yields ~= 0 and 2 + known.yields or known.weak
 end
+
+local function weakness_of(x) return staging.weakness_in(array_info(x)) end
 staging.weakness_of = weakness_of
 
 --- The Spec of an array, but for its sharding: dtype, shape, and the device that it is committed to.
