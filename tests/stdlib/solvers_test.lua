@@ -183,6 +183,31 @@ check.test("what a function of numbers reads is read at each call", function()
     check.equal(pcall(root), true)
 end)
 
+check.test("a key that is kept is that of the values of the call", function()
+    local c, sign, name, own = 1, 0, "x", np.abs
+    local function f(x)
+        local shift = 1 / sign > 0 and 0 or 10
+        return own(x) - c - shift - (name == "x" and 0 or 100)
+    end
+    local function root() return np.optimize.root_scalar(f, { bracket = { 0, 500 } }).root:item() end
+    for _ = 1, 3 do check.close(root(), 1, 1e-5) end
+    c = 2
+    for _ = 1, 3 do check.close(root(), 2, 1e-5) end
+    sign = -sign
+    for _ = 1, 3 do check.close(root(), 12, 1e-5) end
+    sign = 0
+    check.close(root(), 2, 1e-5)
+    name = "y"
+    for _ = 1, 3 do check.close(root(), 102, 1e-4) end
+    own = function(x) return x / 2 end
+    for _ = 1, 3 do check.close(root(), 204, 1e-4) end
+    own, name = np.sqrt, "x"
+    for _ = 1, 3 do check.close(root(), 4, 1e-4) end
+    c = 0 / 0
+    check.raises(root, "different signs")
+    check.raises(root, "different signs")
+end)
+
 check.test("a function of numbers in another environment", function()
     local f = setfenv(loadstring "return function(x) return x - c end"(), { c = 1 })
     local function root() return np.optimize.root_scalar(f, { bracket = { -9, 9 } }).root:item() end

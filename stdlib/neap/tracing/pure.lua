@@ -118,7 +118,8 @@ local function reads_of(f)
     end
 end
 
-local codes, count, last = {}, 0, 0 -- by prototype: { number, reads = list or nil }
+-- By prototype: { number, reads = list or nil }; where keep_key has kept one, `key`, and the `values` read for that.
+local codes, count, last = {}, 0, 0
 
 local function code_of(f)
     local facts = util.funcinfo(f)
@@ -171,14 +172,47 @@ local function add_function(parts, f, depth)
     return true
 end
 
+--- Whether two values give the same text: 0 and -0 do not.
+local function is_same(a, b)
+    return rawequal(a, b) and (a ~= 0 or 1 / a == 1 / b)
+end
+
+--- The key that a function of this code had before, if the function reads the same values; nil: that is not known.
+local function key_before(f, code)
+    if not code or not code.key then return nil end
+    for k = 1, #code.reads do
+        if not is_same(value_of(f, code.reads[k]), code.values[k]) then return nil end
+    end
+    return code.key
+end
+
+--- Keeps the key of a function for key_before, unless the function calls others of the user's, which read more.
+local function keep_key(f, code, key)
+    local values = {}
+    for k = 1, #code.reads do
+        values[k] = value_of(f, code.reads[k])
+        if type(values[k]) == "function" and not name_of(values[k]) then return end
+    end
+    code.key, code.values = key, values
+end
+
+--- The key of a function without further arguments; nil: it has none.
+local function key_alone(f)
+    if type(f) ~= "function" then return nil end
+    local code = code_of(f)
+    local key, parts = key_before(f, code), {}
+    if key or not add_function(parts, f, 0) then return key end
+    key = table.concat(parts, " ")
+    if code and code.reads then keep_key(f, code, key) end
+    return key
+end
+
 --- The key of a function; nil: it has none. args: a list of further arguments, which then must be numbers; nil: none.
 function pure.key(f, args)
-    local parts, n = {}, 0
-    if type(f) ~= "function" or not add_function(parts, f, 0) then return nil end
-    if args ~= nil then
-        if type(args) ~= "table" or getmetatable(args) ~= nil then return nil end
-        n = math.max(#args, tonumber(rawget(args, "n")) or 0)
-    end
+    local key = key_alone(f)
+    if not key or args == nil then return key end
+    if type(args) ~= "table" or getmetatable(args) ~= nil then return nil end
+    local parts, n = { key }, math.max(#args, tonumber(rawget(args, "n")) or 0)
     for k = 1, n do
         if type(args[k]) ~= "number" then return nil end
         parts[#parts + 1] = ("%.17g"):format(args[k])
@@ -186,6 +220,8 @@ function pure.key(f, args)
     return (table.concat(parts, " "))
 end
 
-for _, f in ipairs { reads_of, code_of, value_of, add_function, pure.key } do jit.off(f) end
+for _, f in ipairs { reads_of, code_of, value_of, add_function, key_before, keep_key, key_alone, pure.key } do
+    jit.off(f)
+end
 
 return pure
