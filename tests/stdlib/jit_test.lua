@@ -371,6 +371,25 @@ check.test("a function that calls itself while it is recorded", function()
     check.equal(count, 3)
 end)
 
+--- As many arrays in a row as generated code passes by a loop, beside other leaves, which end the row.
+check.test("tables with many names", function()
+    local f, count = counted(function(t) return t.a100 - 2 * t.a101 + 3 * t.z + t[1], t.flag end)
+    local t = { np.array(1000), flag = "on", z = 7 }
+    for k = 100, 180 do t["a" .. k] = np.array(k) end
+    local function result() return { (f(t)):item(), count.n } end
+    check.equal(result(), { 100 - 202 + 21 + 1000, 1 })
+    t.a100, t.z = np.array(5), 2
+    check.equal(result(), { 5 - 202 + 6 + 1000, 1 })
+    t.a140 = 3
+    check.equal(result(), { 5 - 202 + 6 + 1000, 2 })
+    t.a140 = nil
+    check.equal(result(), { 5 - 202 + 6 + 1000, 3 })
+    t.a140 = np.array(3)
+    t.a101 = np.array(1)
+    check.equal(result(), { 5 - 2 + 6 + 1000, 3 })
+    check.equal(select(2, f(t)), "on")
+end)
+
 check.test("many captures", function()
     local code = { "local np = ... " }
     for k = 1, 50 do code[#code + 1] = ("local w%d = np.array{%d}:wait()"):format(k, k) end

@@ -24,6 +24,7 @@ local MOST_DIRECT = core.C.NEAP_JIT_DIRECT -- leaves that are arguments of one C
 local MOST_PARAMETERS = 60                 -- of a generated function; more arguments come as a list
 local MOST_CAPTURES = 32                   -- a Lua function can have 60 upvalues
 local LEAST_LOOP = 8                       -- arrays in a row that are passed by a loop
+local LEAST_KEYS = 32                      -- the same with other keys; of more lines LuaJIT soon compiles no trace
 local MOST_DEPTH = 100
 local CHUNK = debug.getinfo(1, "S").source
 
@@ -255,21 +256,21 @@ function Writer:leaf(node, expression)
     end
 end
 
---- A list of arrays: one loop instead of a line for each.
-function Writer:loop(node, name)
-    self:put("for k = 1, %d do", node.list)
-    self:put("x = %s[k]", name)
+--- Arrays of a table, items `first` to `last`, whose leaves are in a row, too: one loop instead of a line for each.
+-- keys: the name of a list of their keys; nil: the arrays are elements 1 to `last` of the table.
+function Writer:loop(node, name, first, last, keys)
+    self:put("for k = 1, %d do", last - first + 1)
+    self:put(keys and "x = %s[%s[k]]" or "x = %s[k]", name, keys)
     self:put("if not istype(Handle, x) then return miss[1](%s) end", self.parameters)
-    self:put("ids[k + %d] = x._id", node.items[1].leaf - 2)
+    self:put("ids[k + %d] = x._id", node.items[first].leaf - 2)
     self:put("end")
 end
 
-local function is_list_of_arrays(node)
-    if #node.items ~= node.list or node.list < LEAST_LOOP then return false end
-    for _, item in ipairs(node.items) do
-        if item.kind ~= "array" then return false end
-    end
-    return true
+--- The last of the items from `first` on that are arrays one after the other.
+local function end_of_arrays(node, first)
+    local last = first
+    while node.items[last] and node.items[last].kind == "array" do last = last + 1 end
+    return last - 1
 end
 
 function Writer:node(node, expression)
@@ -296,11 +297,29 @@ function Writer:tree(node, expression)
     if not self.direct then self:put("end") end
 end
 
-function Writer:items(node, name)
-    if not self.direct and is_list_of_arrays(node) then return self:loop(node, name) end
-    for _, item in ipairs(node.items) do
-        self:node(item, ("%s[%s]"):format(name, type(item.key) == "number" and item.key or ("%q"):format(item.key)))
+--- An item, or a row of arrays; returns the number of the item behind it.
+function Writer:item(node, name, first)
+    local last = self.direct and 0 or end_of_arrays(node, first)
+    local is_list = first == 1 and last == node.list
+    if last - first + 1 >= (is_list and LEAST_LOOP or LEAST_KEYS) then
+        local keys
+        if not is_list then
+            keys = {}
+            for k = first, last do keys[#keys + 1] = node.items[k].key end
+            self:put("do local keys = %s", self:constant(keys))
+        end
+        self:loop(node, name, first, last, keys and "keys")
+        if keys then self:put("end") end
+        return last + 1
     end
+    local item = node.items[first]
+    self:node(item, ("%s[%s]"):format(name, type(item.key) == "number" and item.key or ("%q"):format(item.key)))
+    return first + 1
+end
+
+function Writer:items(node, name)
+    local k = 1
+    while node.items[k] do k = self:item(node, name, k) end
 end
 
 --- Variables around the function, behind the leaves; what is no array is passed as none.
