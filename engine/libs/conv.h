@@ -43,11 +43,11 @@ size_t engine_conv_dnnl_kernel_bytes(const engine_conv_call *call);
 /* The kernel into the library's layout, or back if it is the result. False: failed. */
 bool engine_conv_dnnl_copy(const engine_conv_call *call, void *plain, void *copy);
 /* On this thread; any number of threads may do so at once. w is in the library's layout. False: failed. */
-bool engine_conv_dnnl_run(const neap_run *run, const engine_conv_call *call, void *x, void *w, void *y);
-/* The same, of many calls with one kernel, for which what the library needs is made once: begin, any number of steps
- * on the same thread, end. NULL: failed. OWNED */
+bool engine_conv_dnnl_run(const neap_run *run, engine_conv_call *call, void *x, void *w, void *y);
+/* The same, of many calls with one kernel, for which what the library needs is made once, and kept with the open call:
+ * begin, any number of steps on the same thread, end. NULL: failed. OWNED */
 typedef struct engine_conv_stand engine_conv_stand;
-engine_conv_stand *engine_conv_dnnl_begin(const neap_run *run, const engine_conv_call *call, void *w);
+engine_conv_stand *engine_conv_dnnl_begin(const neap_run *run, engine_conv_call *call, void *w);
 bool engine_conv_dnnl_step(engine_conv_stand *stand, void *x, void *y);
 void engine_conv_dnnl_end(engine_conv_stand *stand);
 bool engine_conv_dnnl_there(void);

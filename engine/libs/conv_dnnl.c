@@ -29,12 +29,12 @@ bool engine_conv_dnnl_copy(const engine_conv_call *call, void *plain, void *copy
     return false;
 }
 
-bool engine_conv_dnnl_run(const neap_run *run, const engine_conv_call *call, void *x, void *w, void *y) {
+bool engine_conv_dnnl_run(const neap_run *run, engine_conv_call *call, void *x, void *w, void *y) {
     (void)run, (void)call, (void)x, (void)w, (void)y;
     return false;
 }
 
-engine_conv_stand *engine_conv_dnnl_begin(const neap_run *run, const engine_conv_call *call, void *w) {
+engine_conv_stand *engine_conv_dnnl_begin(const neap_run *run, engine_conv_call *call, void *w) {
     (void)run, (void)call, (void)w;
     return NULL;
 }
@@ -60,6 +60,7 @@ const char *engine_conv_library(void) {
 
 #include <oneapi/dnnl/dnnl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -170,6 +171,7 @@ struct engine_conv_call {
     dnnl_memory_desc_t scratch;
     dnnl_primitive_desc_t forward, desc; /* forward: a hint for those of derivatives */
     dnnl_primitive_t primitive;
+    _Atomic(engine_conv_stand *) idle; /* of an earlier run, for the next one; NULL: none, or a thread has it */
 };
 
 static dnnl_status_t describe_call(const engine_conv_call *c, const neap_convolution *a, neap_convolution_kind kind,
@@ -233,9 +235,12 @@ engine_conv_call *engine_conv_dnnl_open(neap_convolution_kind kind, const neap_c
     return c;
 }
 
+static void free_stand(engine_conv_stand *s);
+
 void engine_conv_dnnl_close(engine_conv_call *c) {
     if (!c)
         return;
+    free_stand(atomic_load(&c->idle));
     lib.primitive_destroy(c->primitive);
     lib.primitive_desc_destroy(c->desc);
     lib.primitive_desc_destroy(c->forward);
@@ -279,14 +284,27 @@ bool engine_conv_dnnl_copy(const engine_conv_call *c, void *plain, void *copy) {
 
 struct engine_conv_stand {
     const neap_run *run;
-    const engine_conv_call *call;
+    engine_conv_call *call;
     dnnl_stream_t stream;
     dnnl_exec_arg_t args[4]; /* x, w and y of the kind, and what the library needs besides */
+    void *data[4];           /* of these, as the library knows */
     void *scratch;
     size_t bytes;
 };
 
-engine_conv_stand *engine_conv_dnnl_begin(const neap_run *run, const engine_conv_call *c, void *w) {
+static void free_stand(engine_conv_stand *s) {
+    if (!s)
+        return;
+    for (int k = 0; k < 4; k++)
+        lib.memory_destroy(s->args[k].memory);
+    if (s->stream)
+        lib.stream_destroy(s->stream);
+    free(s);
+}
+
+/* The library's objects, without data. They take longer than the call of a small convolution, so a call that stays open
+ * has them from its last run. */
+static engine_conv_stand *new_stand(engine_conv_call *c) {
     static const int arguments[][4] = {
         [NEAP_CONVOLUTION_FORWARD] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_SCRATCHPAD},
         [NEAP_CONVOLUTION_INPUT] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST, DNNL_ARG_SCRATCHPAD},
@@ -295,25 +313,42 @@ engine_conv_stand *engine_conv_dnnl_begin(const neap_run *run, const engine_conv
     engine_conv_stand *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    use_one_thread();
-    *s = (engine_conv_stand){.run = run, .call = c, .bytes = lib.memory_desc_get_size(&c->scratch)};
-    bool done = (!s->bytes || neap_run_alloc(run, s->bytes, &s->scratch) == 0) &&
-                lib.stream_create(&s->stream, lib.engine, dnnl_stream_default_flags) == dnnl_success;
+    *s = (engine_conv_stand){.call = c, .bytes = lib.memory_desc_get_size(&c->scratch)};
+    bool done = lib.stream_create(&s->stream, lib.engine, dnnl_stream_default_flags) == dnnl_success;
     const dnnl_memory_desc_t *descs[] = {&c->x, &c->wanted, &c->y, &c->scratch};
-    void *const data[] = {NULL, w, NULL, s->scratch};
     for (int k = 0; k < 4 && done; k++) {
         s->args[k].arg = arguments[c->kind][k];
-        done = lib.memory_create(&s->args[k].memory, descs[k], lib.engine, data[k]) == dnnl_success;
+        done = lib.memory_create(&s->args[k].memory, descs[k], lib.engine, DNNL_MEMORY_NONE) == dnnl_success;
     }
     if (done)
+        return s;
+    free_stand(s);
+    return NULL;
+}
+
+static bool set_data(engine_conv_stand *s, int k, void *data) {
+    if (s->data[k] != data && lib.memory_set_data_handle(s->args[k].memory, data) != dnnl_success)
+        return false;
+    s->data[k] = data;
+    return true;
+}
+
+engine_conv_stand *engine_conv_dnnl_begin(const neap_run *run, engine_conv_call *c, void *w) {
+    use_one_thread();
+    engine_conv_stand *s = atomic_exchange(&c->idle, NULL);
+    s = s ? s : new_stand(c);
+    if (!s)
+        return NULL;
+    s->run = run;
+    if ((!s->bytes || neap_run_alloc(run, s->bytes, &s->scratch) == 0) && set_data(s, 1, w) &&
+        set_data(s, 3, s->scratch))
         return s;
     engine_conv_dnnl_end(s);
     return NULL;
 }
 
 bool engine_conv_dnnl_step(engine_conv_stand *s, void *x, void *y) {
-    return lib.memory_set_data_handle(s->args[0].memory, x) == dnnl_success &&
-           lib.memory_set_data_handle(s->args[2].memory, y) == dnnl_success &&
+    return set_data(s, 0, x) && set_data(s, 2, y) &&
            lib.primitive_execute(s->call->primitive, s->stream, 4, s->args) == dnnl_success &&
            lib.stream_wait(s->stream) == dnnl_success;
 }
@@ -321,16 +356,13 @@ bool engine_conv_dnnl_step(engine_conv_stand *s, void *x, void *y) {
 void engine_conv_dnnl_end(engine_conv_stand *s) {
     if (!s)
         return;
-    for (int k = 0; k < 4; k++)
-        lib.memory_destroy(s->args[k].memory);
-    if (s->stream)
-        lib.stream_destroy(s->stream);
     if (s->scratch)
         neap_run_free(s->run, s->scratch, s->bytes);
-    free(s);
+    s->scratch = NULL;
+    free_stand(atomic_exchange(&s->call->idle, s));
 }
 
-bool engine_conv_dnnl_run(const neap_run *run, const engine_conv_call *c, void *x, void *w, void *y) {
+bool engine_conv_dnnl_run(const neap_run *run, engine_conv_call *c, void *x, void *w, void *y) {
     engine_conv_stand *s = engine_conv_dnnl_begin(run, c, w);
     bool done = s && engine_conv_dnnl_step(s, x, y);
     engine_conv_dnnl_end(s);
