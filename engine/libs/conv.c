@@ -25,8 +25,8 @@ enum {
     FEW_PLACES = 128,
     GROUP_CHANNELS = 8,
     GROUP_WORK = 1 << 20,
-    PACKED_BYTES = 3 << 20, /* of a group's kernel that products keep: with 1 to 2.4 MB that took 0.6 to 0.95 of the */
-                            /* time of those that keep nothing, with kernels of 4 MB 0.9 or 1.35, with 9 MB 1.4 */
+    PACKED_BYTES = 10 << 20, /* of a group's kernel that products keep: with 1 to 2.4 MB that took 0.6 to 0.95 of the */
+                             /* time of those that keep nothing, with 4 to 9.4 MB 0.8 to 0.98 */
     LONG_ROW = 1 << 12,
     PIECE = 1 << 11,     /* places of a piece of a long row */
     FAR_REACH = 1 << 20, /* elements that padding and a kernel reach over, */
