@@ -26,7 +26,7 @@ enum {
     GROUP_CHANNELS = 8,
     GROUP_WORK = 1 << 20,
     PACKED_BYTES = 10 << 20, /* of a group's kernel that products keep: with 1 to 2.4 MB that took 0.6 to 0.95 of the */
-                             /* time of those that keep nothing, with 4 to 9.4 MB 0.8 to 0.98 */
+                             /* time of those that keep nothing, with 4 to 9.4 MB from memory 0.65 to 0.75 */
     LONG_ROW = 1 << 12,
     PIECE = 1 << 11,     /* places of a piece of a long row */
     FAR_REACH = 1 << 20, /* elements that padding and a kernel reach over, */

@@ -67,18 +67,24 @@ typedef struct NAME(block) {
     T *c;
     int64_t part;    /* columns of the last vector, if it is not full */
     bool more, less; /* adds to c; subtracts from it */
+    const T *next;   /* what is read soon: a vector for each of k is fetched; NULL: nothing is known */
 } NAME(block);
 
-/* rows × `vectors` vectors, of which the last has x->part columns if `partial`; the three are constants. */
-ALWAYS void NAME(compute_block)(const NAME(block) * x, int rows, int vectors, bool partial) {
+/* rows × `vectors` vectors, of which the last has x->part columns if `partial`; x->next is fetched if `fetches`. The
+ * four are constants. */
+ALWAYS void NAME(compute_block)(const NAME(block) * x, int rows, int vectors, bool partial, bool fetches) {
     V sum[ROWS][2];
-    const T *a = x->a, *b = x->b;
+    const T *a = x->a, *b = x->b, *next = x->next;
     const int64_t a_row = x->a_row, a_column = x->a_column, b_row = x->b_row, part = x->part;
     UNROLL for (int i = 0; i < rows; i++) {
         UNROLL for (int j = 0; j < vectors; j++) sum[i][j] = (V){0};
     }
     for (int64_t k = x->k; k > 0; k--, a += a_column, b += b_row) {
         V right[2];
+        if (fetches) {
+            __builtin_prefetch(next, 0, 2);
+            next += WIDTH;
+        }
         UNROLL for (int j = 0; j < vectors; j++) {
             if (partial && j == vectors - 1)
                 right[j] = LOAD_PART(b + j * WIDTH, part);
@@ -114,16 +120,19 @@ typedef void (*NAME(block_loop))(const NAME(block) * x);
 
 #define BLOCK_LOOPS(rows)                                                                                              \
     static void NAME(block_##rows##_full)(const NAME(block) * x) {                                                     \
-        NAME(compute_block)(x, rows, 2, false);                                                                        \
+        NAME(compute_block)(x, rows, 2, false, false);                                                                 \
     }                                                                                                                  \
     static void NAME(block_##rows##_wide)(const NAME(block) * x) {                                                     \
-        NAME(compute_block)(x, rows, 2, true);                                                                         \
+        NAME(compute_block)(x, rows, 2, true, false);                                                                  \
     }                                                                                                                  \
     static void NAME(block_##rows##_narrow)(const NAME(block) * x) {                                                   \
-        NAME(compute_block)(x, rows, 1, true);                                                                         \
+        NAME(compute_block)(x, rows, 1, true, false);                                                                  \
+    }                                                                                                                  \
+    static void NAME(block_##rows##_fetching)(const NAME(block) * x) {                                                 \
+        NAME(compute_block)(x, rows, 2, false, true);                                                                  \
     }
 #define BLOCK_ROW(rows)                                                                                                \
-    { NAME(block_##rows##_full), NAME(block_##rows##_wide), NAME(block_##rows##_narrow) }
+    { NAME(block_##rows##_full), NAME(block_##rows##_wide), NAME(block_##rows##_narrow), NAME(block_##rows##_fetching) }
 
 BLOCK_LOOPS(1)
 BLOCK_LOOPS(2)
@@ -142,7 +151,7 @@ BLOCK_LOOPS(11)
 BLOCK_LOOPS(12)
 #endif
 
-static const NAME(block_loop) NAME(block_loops)[ROWS][3] = {
+static const NAME(block_loop) NAME(block_loops)[ROWS][4] = {
     BLOCK_ROW(1), BLOCK_ROW(2), BLOCK_ROW(3), BLOCK_ROW(4),
 #if ROWS > 4
     BLOCK_ROW(5), BLOCK_ROW(6),
@@ -261,13 +270,16 @@ static void NAME(copy_left)(NAME(block) * x, const engine_product *p, int64_t k)
 }
 
 /* ---- Matrices ---------------------------------------------------------------------------------------------------- */
-/* All rows of some columns of c, in strips of nearly equal heights. */
+/* All rows of some columns of c, in strips of nearly equal heights. Each strip fetches half of the next panel. */
 static void NAME(compute_columns)(NAME(block) x, int64_t m, int64_t n) {
     const int64_t strips = (m + ROWS - 1) / ROWS, height = m / strips, higher = m % strips;
-    const int form = n == COLUMNS ? 0 : n > WIDTH ? 1 : 2;
+    const int form = n == COLUMNS ? (x.next ? 3 : 0) : n > WIDTH ? 1 : 2;
+    const T *next = x.next;
     x.part = n > WIDTH ? n - WIDTH : n;
     for (int64_t strip = 0; strip < strips; strip++) {
         const int64_t rows = height + (strip < higher);
+        if (next)
+            x.next = next + strip % 2 * x.k * WIDTH;
         NAME(block_loops)[rows - 1][form](&x);
         x.a += rows * x.a_row;
         x.c += rows * x.c_row;
@@ -316,6 +328,7 @@ static void NAME(multiply_one)(const engine_product *p) {
                 NAME(copy_right)(panels, p, b, k, p->n - j < group ? p->n - j : group);
             x.b = packed ? packed + j * k : right ? panels + j % group * k : b;
             x.c = (T *)p->c + j;
+            x.next = packed && (j + COLUMNS < p->n || at + k < p->k) ? x.b + k * COLUMNS : NULL;
             NAME(compute_columns)(x, p->m, p->n - j < COLUMNS ? p->n - j : COLUMNS);
         }
     }
