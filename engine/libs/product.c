@@ -6,9 +6,10 @@
  *         │       │       │    │
  *         └───────┴───────┴────┘
  *
- *      one column or row     simd/product.h: a matrix by a vector; the tiles are parts of the vector that results. If
- *                            they are few and k is long, k is cut at leaves of the sum, and the parts' sums are joined
- *                            as the tree of leaves joins them, so the bits stay the same
+ *      one column or row     simd/product.h: a matrix by a vector; the tiles are parts of the vector that results, long
+ *                            ones where one thread computes all. If they are few and k is long, k is cut at leaves of
+ *                            the sum, and the parts' sums are joined as the tree of leaves joins them, so the bits stay
+ *                            the same
  *      else                  simd/product.h, if the processor multiplies and adds at once. If that must be computed in
  *                            many steps, only for small products; larger ones are the BLAS's (blas.c), tile by tile
  *
@@ -36,7 +37,8 @@ enum {
     COLUMN_STEP = 32,        /* (a block of registers, on every processor) */
     PARALLEL_WORK = 1 << 18, /* multiplications from which other workers are asked, */
     SUBTRACT_WORK = 1 << 20, /* and for parts of a factorization, which are many and short */
-    TASK_WORK = 1 << 16,     /* of the matrices of a batch that are computed together, and of parts of a vector */
+    TASK_WORK = 1 << 16,     /* of the matrices of a batch that are computed together, and of parts of a vector; */
+    ALONE_WORK = 1 << 22,    /* of such parts where a single thread computes all: between two it may be cancelled */
     VECTOR_STEP = 32,        /* of a vector's parts, and where it is contiguous that they are long: */
     FAR_STEP = 128,          /* lines of the cache that are read one behind the other, not page by page */
     CHUNK = 1 << 17,         /* of k, of a vector: a power of two of leaves */
@@ -130,11 +132,17 @@ static void choose_grid(product *p) {
     p->columns = ceil_div(x->n, p->tile_n);
 }
 
-/* Parts of the rows; if those are few, also of k. */
+/* Whether no loop of this process is shared. */
+static bool is_alone(void) {
+    return engine_is_naive() || atomic_load_explicit(&engine.workers, memory_order_relaxed) <= 1;
+}
+
+/* Parts of the rows; if those are few, also of k. A thread alone takes long parts: of a matrix whose columns are summed
+ * the rows are read in longer runs then. */
 static void choose_parts(product *p) {
     const engine_product *x = &p->matrix;
-    double work = (double)x->m * (double)x->k;
-    int64_t parts = work < TASK_WORK ? 1 : work > (double)TASK_WORK * TILES ? TILES : (int64_t)(work / TASK_WORK);
+    const double work = (double)x->m * (double)x->k, least = is_alone() ? ALONE_WORK : TASK_WORK;
+    int64_t parts = work < least ? 1 : work > least * TILES ? TILES : (int64_t)(work / least);
     p->tile_m = edge_of(x->m, parts, x->a_column == 1 ? VECTOR_STEP : FAR_STEP);
     p->tile_n = 1;
     p->rows = ceil_div(x->m, p->tile_m);
