@@ -190,6 +190,9 @@ local function split(message)
     end
 end
 
+-- What require says of a module that is no Lua: the place in it is meant, not the call.
+local OF_MODULE = "^error loading module '[^\n]-' from file '[^\n]-':\n\t(.*)$"
+
 --- What the source of a chunk is called that messages call `file`; nil if they have cut its name.
 local function source_name(file)
     local is_typed = file:find "^%(.*%)$" or file:find "^%[[%d%.]+%]$" or file == "stdin" or file == "prompt"
@@ -205,9 +208,10 @@ end
 -- and line of the function that raised it, if that is known. `columns`: of the terminal that shows them; 0: none does.
 function excerpt.of(message, name, number, colour, columns)
     if is_interrupt(message) then return "" end
-    local places, rest = split(message)
+    local inside = message:match(OF_MODULE)
+    local places, rest = split(inside or message)
     local place = places[#places]
-    if place and (#places > 1 or not name or place.line ~= number) then
+    if place and (inside or #places > 1 or not name or place.line ~= number) then
         name, number = source_name(place.file), place.line
     end
     local line = name and number > 0 and read_line(name, number)

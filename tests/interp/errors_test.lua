@@ -201,6 +201,15 @@ check.test("a file that is loaded anew shows its new lines", function()
     check.ok(text:find("\n   2 | undefinedname()\n     | ^^^^^^^^^^^^^\n", 1, true), text)
 end)
 
+check.test("an error in a module that is no Lua shows the module's line", function()
+    local module = process.file "local x = 1\nlocal y = 2 local z = x +* 2"
+    for _, before in ipairs { "", "\n" } do -- the call may stand on a line of the same number
+        local text = told(("%spackage.path = %q require 'any'"):format(before, module))
+        check.ok(text:find(":2: unexpected symbol near '*'", 1, true), text)
+        check.ok(text:find("\n   2 | local y = 2 local z = x +* 2\n     |                          ^\n", 1, true), text)
+    end
+end)
+
 check.test("pcall's value is the message, in one line", function()
     local script = process.file "print(pcall(function() local x = np.ones(3):sum(1) end))"
     local _, out = process.run_neap { script }
