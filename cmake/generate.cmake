@@ -5,7 +5,8 @@
 #   lazy/ops/*.c,
 #   mesh/ops/*.c ─────ops.lua─────▶ generated/ops_gen.h, ops_gen.c, op_tests.lua, ops.md, lua/neap/ops_gen.lua
 #   lazy/dtype/dtype.h ─dtypes.lua─▶ generated/lua/neap/dtypes_gen.lua
-#   lazy/ops/*.c ───kernels.lua───▶ generated/kernels_gen.h, chains_gen.h, native_gen.h, gpu_gen.h
+#   lazy/ops/*.c ───kernels.lua───▶ generated/kernels_gen.h, folds_gen.h, chains_gen.h, native_gen.h,
+#                                gpu_gen.h
 #   stdlib, lazy/ops/*.c,
 #   docs/*.md,
 #   tools/gen/names.txt ─help.lua─▶ generated/lua/neap/help_gen.lua, sources_gen.lua, arguments_gen.lua, peers_gen.lua,
@@ -51,8 +52,8 @@ list(APPEND GENERATED_CORE_SOURCES "${GENERATED}/ops_gen.c")
 file(GLOB SIMD_HEADERS CONFIGURE_DEPENDS lazy/vm/simd/*.h)
 if(EXISTS "${GEN}/kernels.lua")
     add_custom_command(
-        OUTPUT "${GENERATED}/kernels_gen.h" "${GENERATED}/chains_gen.h" "${GENERATED}/native_gen.h"
-               "${GENERATED}/gpu_gen.h"
+        OUTPUT "${GENERATED}/kernels_gen.h" "${GENERATED}/folds_gen.h" "${GENERATED}/chains_gen.h"
+               "${GENERATED}/native_gen.h" "${GENERATED}/gpu_gen.h"
         COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/kernels.lua" "${PROJECT_SOURCE_DIR}" "${GENERATED}" ${OP_FILES}
         DEPENDS ${OP_FILES} ${SIMD_HEADERS} "${DTYPE_ROWS}" "${GEN}/kernels.lua" ${GENERATOR_LIBRARY}
                 "${NEAP_LUAJIT_BINARY}"
@@ -66,8 +67,8 @@ if(EXISTS "${GEN}/kernels.lua")
         COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/native_build.lua" "${GENERATED}" ${NATIVE_SOURCES}
         DEPENDS ${NATIVE_SOURCES} "${GEN}/native_build.lua" ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
         COMMENT "Numbering what native code is made from" VERBATIM)
-    list(APPEND GENERATED_FILES "${GENERATED}/kernels_gen.h" "${GENERATED}/chains_gen.h" "${GENERATED}/native_gen.h"
-         "${GENERATED}/gpu_gen.h" "${GENERATED}/native_build.h")
+    list(APPEND GENERATED_FILES "${GENERATED}/kernels_gen.h" "${GENERATED}/folds_gen.h" "${GENERATED}/chains_gen.h"
+         "${GENERATED}/native_gen.h" "${GENERATED}/gpu_gen.h" "${GENERATED}/native_build.h")
 endif()
 
 # One line per module for embed.lua: "root directory|prefix|file".

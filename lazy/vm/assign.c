@@ -139,8 +139,8 @@ static int place_reduce(vm_builder *b, vm_sink *sink, int value) {
     vm_program *p = b->p;
     int dtype = b->dtype[value];
     sink->value_width = b->width[value];
-    sink->fold = p->simd->fold[sink->op] ? &p->simd->fold[sink->op][dtype] : NULL;
-    sink->choice = p->simd->choice[sink->op] ? &p->simd->choice[sink->op][dtype] : NULL;
+    sink->fold = p->simd->folds->fold[sink->op] ? &p->simd->folds->fold[sink->op][dtype] : NULL;
+    sink->choice = p->simd->folds->choice[sink->op] ? &p->simd->folds->choice[sink->op][dtype] : NULL;
     sink->any_length = vm_chooses(sink->op, dtype);
     if (!(sink->fold && sink->fold->leaves) && !(sink->choice && sink->choice->first))
         return neap_error(NEAP_E_INTERNAL, "no reduction loop for %s of %s", lazy_ops[sink->op]->name,

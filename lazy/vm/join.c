@@ -32,8 +32,8 @@ static void square_products(vm_builder *b) {
 
 /* ---- Sums -------------------------------------------------------------------------------------------------------- */
 static const lazy_summed *summed_by(const lazy_simd *simd, int reduction, int first, int second, int dtype) {
-    for (int i = 0; i < simd->nsummed; i++) {
-        const lazy_summed *s = &simd->summed[i];
+    for (int i = 0; i < simd->folds->nsummed; i++) {
+        const lazy_summed *s = &simd->folds->summed[i];
         if (s->reduction == reduction && s->first == first && s->second == second && s->leaves[dtype])
             return s;
     }

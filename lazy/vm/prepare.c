@@ -59,8 +59,8 @@ static bool is_arg(int op) {
 /* What a reduction of nothing gives: the identity, but 0.0 where that is -0.0; of an ARG 0. */
 static lazy_scalar result_of_nothing(const vm_program *p, const lazy_sink *sink) {
     lazy_scalar value = {0};
-    if (!is_arg(sink->op) && p->simd->fold[sink->op])
-        value = p->simd->fold[sink->op][sink->dtype].identity;
+    if (!is_arg(sink->op) && p->simd->folds->fold[sink->op])
+        value = p->simd->folds->fold[sink->op][sink->dtype].identity;
 #define PLAIN_ZERO(NAME, name, ...)                                                                                    \
     if (sink->dtype == NEAP_DTYPE_##NAME && value.name == 0)                                                           \
         value.name = 0;

@@ -60,8 +60,8 @@ static void reductions_begin(job *j, int dtype, int64_t outer, int64_t inner) {
     job_begin(j, dtype, outer, inner, 1);
     for (int op = 0; op < LAZY_OP_COUNT; op++) {
         const bool chooses = lazy_ops[op]->flags & LAZY_OP_ARG;
-        if (lazy_ops[op]->kind != LAZY_REDUCE ||
-            !(chooses ? (void *)vm_simd()->choice[op][dtype].first : (void *)vm_simd()->fold[op][dtype].leaves))
+        if (lazy_ops[op]->kind != LAZY_REDUCE || !(chooses ? (void *)vm_simd()->folds->choice[op][dtype].first
+                                                           : (void *)vm_simd()->folds->fold[op][dtype].leaves))
             continue;
         add_sink(j,
                  (lazy_sink){.kind = LAZY_SINK_REDUCE,

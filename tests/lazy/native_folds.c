@@ -27,7 +27,7 @@ static char *some_numbers(int dtype, int64_t n, bool wild) {
 
 /* Leaves of n elements, by the VM's loops. */
 static void expected(const lazy_sink *fold, char *out, const char *values, int64_t n) {
-    const lazy_fold *loops = &vm_simd()->fold[fold->op][fold->dtype];
+    const lazy_fold *loops = &vm_simd()->folds->fold[fold->op][fold->dtype];
     int width = neap_dtype_bytes(fold->dtype);
     for (int64_t k = 0; k * LEAF < n; k++) {
         const char *leaf = values + k * LEAF * width;
@@ -37,7 +37,7 @@ static void expected(const lazy_sink *fold, char *out, const char *values, int64
 
 /* Combines leaves as they stand in the tree; the result is the first one. */
 static void join(const lazy_sink *fold, char *leaf, int64_t leaves) {
-    const lazy_fold *loops = &vm_simd()->fold[fold->op][fold->dtype];
+    const lazy_fold *loops = &vm_simd()->folds->fold[fold->op][fold->dtype];
     int width = neap_dtype_bytes(fold->dtype);
     int64_t half = 1;
     while (half * 2 < leaves)
@@ -165,7 +165,7 @@ static double number(int kind, int64_t at, int64_t n) {
 
 static void try_extreme(int op, int dtype) {
     static const int64_t lengths[] = {1, 15, 16, 63, 64, 65, 127, 128, 129, 255, 256, 700, 1024};
-    const lazy_fold *fold = &vm_simd()->fold[op][dtype];
+    const lazy_fold *fold = &vm_simd()->folds->fold[op][dtype];
     int width = neap_dtype_bytes(dtype);
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
         for (int kind = 0; kind < 8; kind++) {

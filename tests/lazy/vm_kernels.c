@@ -87,7 +87,7 @@ static lazy_scalar naive_reduce(const lazy_sink *sink, int dtype, const lazy_sca
                 best = i;
         return (lazy_scalar){.i32 = (int32_t)best};
     }
-    return naive_tree(&lazy_simd_baseline.fold[sink->op][dtype], x, n, 0, (n + 255) / 256);
+    return naive_tree(&lazy_simd_baseline.folds->fold[sink->op][dtype], x, n, 0, (n + 255) / 256);
 }
 
 static void interpret(const sample *s, void *const *out) {

@@ -106,7 +106,7 @@ static bool is_better(int op, double a, double b) {
 /* `rises`: few different values, each element at least as good as the one before. NaNs are there by chance. The best
  * is sought in pieces, as kernels do. */
 static void try_best(int op, int dtype, int64_t n, bool rises) {
-    const lazy_choice *choice = &vm_simd()->choice[op][dtype];
+    const lazy_choice *choice = &vm_simd()->folds->choice[op][dtype];
     const int width = neap_dtype_bytes(dtype);
     char *x = random_buffer(dtype, n);
     int64_t expected = -1;

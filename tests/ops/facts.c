@@ -172,7 +172,7 @@ static bool is_neutral(const lazy_fold *fold, int dtype) {
 static void check_reduction(int reduction) {
     const lazy_op *row = lazy_ops[reduction];
     for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++) {
-        const lazy_fold *fold = vm_simd()->fold[reduction] ? &vm_simd()->fold[reduction][dtype] : NULL;
+        const lazy_fold *fold = vm_simd()->folds->fold[reduction] ? &vm_simd()->folds->fold[reduction][dtype] : NULL;
         const int op = lazy_combines(reduction, dtype);
         CHECK(fold || op < 0);
         if (!fold || !fold->pairs)

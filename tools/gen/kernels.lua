@@ -2,24 +2,24 @@
 --
 --     luajit kernels.lua ROOT OUT ROWFILE…
 --
--- OUT/kernels_gen.h applies the loop forms of lazy/vm/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, FOLD_ORDERED, FOLD_NUMBERS,
--- LEAVES, CHOICE) to each op and dtype and lists the loops in map_table, fold_table, summed_table, choice_table and
--- CAST_TABLE. A reduction has the texts of the map that it combines by (.combines) where it has none of its own. One of
--- real numbers takes the form FOLD_ORDERED where that map chooses between both operands (LAZY_OP_CHOOSES): its text for
--- integers is as good for numbers that are ordered; FOLD_NUMBERS if it says which number is the .worst, its neutral
--- element being NaN. OUT/chains_gen.h does the same with the forms of lazy/vm/simd/chains.c (LINK1 LINK2 LINK3,
--- BEGIN_AS), for maps with LAZY_OP_CHAINS and casts, and lists them in code_table and begin_table. OUT/native_gen.h
--- applies those of lazy/native/plugin/rows.c (MAP1 MAP2 MAP3, FOLD) by dtype, and has the functions' names in
--- map_names, cast_names and fold_names. The text of a dtype is the most specific one of the row (lazy/op.h); in it T,
--- U, O become C types and F(name) the function of lazy/vm/simd/vmath.h for T. Operands and results are read off the
--- row's dtype rule: graph_dtype_compare gives bool, the first operand of graph_dtype_where is bool, graph_dtype_part
--- makes complex operands real, and graph_dtype_parts real ones complex; drawn_as_X takes u64 alone and gives X; a row
--- with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that is a call of a function with rare arguments
--- (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form MAP1_RARE or MAP2_RARE. Halves take the texts of f32, with
--- conversions around (lazy/dtype/half.h), but where a row has a text for .half; maps and casts alone have loops for
--- them, most of which go through the loops of f32, in
--- blocks (HALF1, HALF2, HALF3). Long functions, of ten ns and more, have no form for native code: inlining them takes
--- long, and gains nothing. Nor have those of complex numbers. OUT/gpu_gen.h applies the forms of
+-- OUT/kernels_gen.h applies the loop forms of lazy/vm/simd/kernels.c (MAP1 MAP2 MAP3) to each op and dtype and lists
+-- the loops in map_table and CAST_TABLE; OUT/folds_gen.h those of folds.c there (FOLD, FOLD_ORDERED, FOLD_NUMBERS,
+-- LEAVES, CHOICE), listed in fold_table, summed_table and choice_table. A reduction has the texts of the map that it
+-- combines by (.combines) where it has none of its own. One of real numbers takes the form FOLD_ORDERED where that map
+-- chooses between both operands (LAZY_OP_CHOOSES): its text for integers is as good for numbers that are ordered;
+-- FOLD_NUMBERS if it says which number is the .worst, its neutral element being NaN. OUT/chains_gen.h does the same
+-- with the forms of lazy/vm/simd/chains.c (LINK1 LINK2 LINK3, BEGIN_AS), for maps with LAZY_OP_CHAINS and casts, and
+-- lists them in code_table and begin_table. OUT/native_gen.h applies those of lazy/native/plugin/rows.c (MAP1 MAP2
+-- MAP3, FOLD) by dtype, and has the functions' names in map_names, cast_names and fold_names. The text of a dtype is
+-- the most specific one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of
+-- lazy/vm/simd/vmath.h for T. Operands and results are read off the row's dtype rule: graph_dtype_compare gives bool,
+-- the first operand of graph_dtype_where is bool, graph_dtype_part makes complex operands real, and graph_dtype_parts
+-- real ones complex; drawn_as_X takes u64 alone and gives X; a row with LAZY_OP_CASTS makes a loop for each pair of
+-- dtypes. A text that is a call of a function with rare arguments (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form
+-- MAP1_RARE or MAP2_RARE. Halves take the texts of f32, with conversions around (lazy/dtype/half.h), but where a row
+-- has a text for .half; maps and casts alone have loops for them, most of which go through the loops of f32, in blocks
+-- (HALF1, HALF2, HALF3). Long functions, of ten ns and more, have no form for native code: inlining them takes long,
+-- and gains nothing. Nor have those of complex numbers. OUT/gpu_gen.h applies the forms of
 -- lazy/native/plugin/gpu_rows.c to all maps, casts and reductions, and has their names in gpu_maps, gpu_casts and
 -- gpu_reductions.
 local directory = arg[0]:match("^(.*)/") or "."
@@ -143,7 +143,7 @@ local function result_of(rule, operand)
 end
 
 local tables = { map = {}, fold = {}, choice = {} }
-local bodies, casts = {}, {}
+local bodies, casts = { map = {}, fold = {}, choice = {} }, {}
 -- Of the forms of maps, casts and reductions, for native code.
 local map_names, cast_names, fold_names = {}, {}, {}
 local gpu_names = { maps = {}, casts = {}, reductions = {} } -- of all forms, for GPUs
@@ -166,7 +166,8 @@ local through_f32 = {} -- the form of each such loop of halves by its form in na
 
 --- Lists the entries of one op in a table of that op, `kind`s by dtype.
 local function list(kind, row, entries)
-    bodies[#bodies + 1] = ("static const lazy_%s %s_%s[NEAP_DTYPE_COUNT] = {\n%s};\n"):format(
+    local lists = bodies[kind]
+    lists[#lists + 1] = ("static const lazy_%s %s_%s[NEAP_DTYPE_COUNT] = {\n%s};\n"):format(
         kind == "map" and "loops" or kind, kind, row.name, table.concat(entries))
     table.insert(tables[kind], ("    [LAZY_OP_%s] = %s_%s,\n"):format(row.name, kind, row.name))
 end
@@ -478,13 +479,20 @@ files.write(out .. "/gpu_gen.h", table.concat {
     gpu_table("casts", "[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT]"),
     gpu_table("reductions", "[LAZY_OP_COUNT][NEAP_DTYPE_COUNT]"), "#endif\n",
 })
-local loops = {}
-for k, form in ipairs(forms) do loops[k] = through_f32[form] or form end
+local loops, folds = {}, {}
+for _, form in ipairs(forms) do
+    local is_fold = form:find "^FOLD" or form:find "^LEAVES" or form:find "^CHOICE"
+    table.insert(is_fold and folds or loops, through_f32[form] or form)
+end
 files.write(out .. "/kernels_gen.h", table.concat {
     "/* kernels_gen.h: kernel loops. Generated from the op rows; do not edit. */\n",
-    table.concat(loops), table.concat(bodies), summed_text,
-    op_table("map", "lazy_loops"), op_table("fold", "lazy_fold"), op_table("choice", "lazy_choice"),
+    table.concat(loops), table.concat(bodies.map), op_table("map", "lazy_loops"),
     "#define CAST_TABLE \\\n    {", table.concat(casts, ", \\\n     "), "}\n",
+})
+files.write(out .. "/folds_gen.h", table.concat {
+    "/* folds_gen.h: loops of reductions. Generated from the op rows; do not edit. */\n",
+    table.concat(folds), table.concat(bodies.fold), table.concat(bodies.choice), summed_text,
+    op_table("fold", "lazy_fold"), op_table("choice", "lazy_choice"),
 })
 files.write(out .. "/chains_gen.h",
             "/* chains_gen.h: the links of chains. Generated from the op rows; do not edit. */\n" .. write_chains())

@@ -97,6 +97,13 @@ typedef struct lazy_choice { /* an argmax or argmin of one dtype; index -1 stand
     void (*columns)(void *best, int32_t *index, const void *in, int64_t step, int64_t n, int64_t rows, int32_t at);
 } lazy_choice;
 
+typedef struct lazy_folds {
+    const lazy_fold *const *fold;     /* [op][dtype]; NULL for an op that is no reduction */
+    const lazy_choice *const *choice; /* [op][dtype]; NULL for an op without LAZY_OP_ARG */
+    const lazy_summed *summed;
+    int nsummed;
+} lazy_folds;
+
 /* ---- Rows at places that are data (scatter.c) ------------------------------------------------------------------- */
 enum { LAZY_PLACES = 512, LAZY_PLACES_SLACK = 16 }; /* indices of a block; what a vector may write behind them */
 
@@ -198,9 +205,8 @@ typedef struct lazy_moves {
 
 typedef struct lazy_simd {
     const char *name;
-    const lazy_loops *const *map;     /* [op][dtype of the operands]; NULL for an op that is no map */
-    const lazy_fold *const *fold;     /* [op][dtype]; NULL for an op that is no reduction */
-    const lazy_choice *const *choice; /* [op][dtype]; NULL for an op without LAZY_OP_ARG */
+    const lazy_loops *const *map; /* [op][dtype of the operands]; NULL for an op that is no map */
+    const lazy_folds *folds;
     const lazy_chains *chains;
     const lazy_scans *scans;
     const lazy_moves *moves;
@@ -210,8 +216,6 @@ typedef struct lazy_simd {
     const lazy_sorts *sorts;
     const lazy_lines *lines;
     const vm_draws *draws;
-    const lazy_summed *summed;
-    int nsummed;
     lazy_loop cast[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT]; /* [from][to] */
     /* Copies past the caches: dst is aligned as its elements are. */
     void (*stream)(void *dst, const void *src, int64_t bytes);
@@ -222,6 +226,7 @@ typedef struct lazy_simd {
 const lazy_simd *vm_simd(void);
 
 extern const lazy_simd lazy_simd_baseline;
+extern const lazy_folds lazy_folds_baseline;
 extern const lazy_chains lazy_chains_baseline;
 extern const lazy_moves lazy_moves_baseline;
 extern const lazy_scatter lazy_scatter_baseline;
@@ -231,6 +236,7 @@ extern const lazy_sorts lazy_sorts_baseline;
 extern const lazy_lines lazy_lines_baseline;
 #if defined(__x86_64__)
 extern const lazy_simd lazy_simd_avx2, lazy_simd_avx512;
+extern const lazy_folds lazy_folds_avx2, lazy_folds_avx512;
 extern const lazy_chains lazy_chains_avx2, lazy_chains_avx512;
 extern const lazy_moves lazy_moves_avx2, lazy_moves_avx512;
 extern const lazy_scatter lazy_scatter_avx2, lazy_scatter_avx512;
