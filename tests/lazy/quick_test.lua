@@ -55,7 +55,7 @@ check.test("a loop of unknown length begins where it is pushed, and goes on else
         local all, inlined = pushed(function() np.wait(turns(3, x)) end)
         fewest = math.min(fewest, all - inlined)
     end
-    check.equal(fewest, 0)
+    if os.getenv "NEAP_TEST_BUILD" ~= "null" then check.equal(fewest, 0) end -- others enqueue what turns do
     local long
     local all, inlined = pushed(function() long = np.wait(turns(1e6, x)) end)
     check.ok(all - inlined >= 1)
