@@ -65,6 +65,17 @@ of("table.agg", {
                     { x_median = 1.5, ["x_0%"] = -1 / 0, ["x_100%"] = 1 / 0, ["x_10%"] = -1 / 0 })
         check.equal(t:tail(1):agg({ x = { "median", "nunique", "first", "sum", "min" } }):row(0),
                     { x_median = 0 / 0, x_nunique = 0, x_first = 0 / 0, x_sum = 0, x_min = 0 / 0 })
+    end, ["no rows"] = function()
+        local nan = 0 / 0
+        for _, dtype in ipairs { "i64", "u64", "i8", "u8", "bool", "f32", "f16" } do
+            local x = np.zeros({ 0 }, { dtype = dtype })
+            local row = np.table({ x = x }):agg { x = { "min", "max", "first", "last", "count", "nunique" } }
+            check.equal(row:row(0), { x_min = nan, x_max = nan, x_first = nan, x_last = nan, x_count = 0,
+                                      x_nunique = 0 }, dtype)
+            check.equal(row.x_min.dtype, dtype:sub(1, 1) == "f" and dtype or "f64", dtype)
+        end
+        local t = np.table({ { "x", np.array({ 1, 2 }, { dtype = "i64" }) } })
+        check.equal(t:agg({ x = { "min", "last" } }).x_last.dtype, "i64") -- with rows it keeps its dtype
     end },
 })
 

@@ -1,9 +1,10 @@
 --- aggregates.lua: what is taken of the values of each group of rows of a column: sums, quantiles, a user's function.
 --
 -- A part is the rows of a column that have a value: { values, codes = the number of each row's group (i32), n = how
--- many groups there are, counts = how many rows each has (i64), rows = how many there are together, gaps = whether a
--- group may be empty }. Sums are taken in f64 (of integers in their 64 bits) in the order of the rows, and rounded
--- once. A group without a value gives what is missing: NaN, or no text.
+-- many groups there are, counts = how many rows each has (i64), rows = how many there are together, full = whether each
+-- group is known to have rows of the table }. Sums are taken in f64 (of integers in their 64 bits) in the order of the
+-- rows, and rounded once. A group without a value gives what is missing: NaN, or no text; unless groups are full,
+-- integers and bools become f64, which has NaN.
 local core = require "neap.core"
 local columns = require "neap.tables.columns"
 local text = require "neap.tables.text"
@@ -25,8 +26,8 @@ function aggregates.counts(codes, n)
     return np.zeros({ n }, { dtype = "i64" }):at { codes }:add(np.ones({ #codes }, { dtype = "i64" }))
 end
 
---- The part of a column whose rows have numbers of groups; gaps: some groups may have no rows.
-function aggregates.part(values, codes, n, gaps)
+--- The part of a column whose rows have numbers of groups; full: each group has rows.
+function aggregates.part(values, codes, n, full)
     local there = columns.present(values)
     if there then
         local places = np.nonzero(there)
@@ -35,7 +36,7 @@ function aggregates.part(values, codes, n, gaps)
             values, codes = columns.map(values, pick), pick(codes)
         end
     end
-    return { values = values, codes = codes, n = n, counts = aggregates.counts(codes, n), rows = #codes, gaps = gaps }
+    return { values = values, codes = codes, n = n, counts = aggregates.counts(codes, n), rows = #codes, full = full }
 end
 
 -- ---- Places ---------------------------------------------------------------------------------------------------------
@@ -54,7 +55,7 @@ local function firsts(part) return np.cumsum(part.counts) - part.counts end
 --- The values at one place of each group in an order of the rows.
 local function picked(part, order, place)
     local values, rows = part.values, part.rows
-    if part.gaps then values = columns.with_holes(values) end
+    if not part.full then values = columns.with_holes(values) end
     local none = columns.none(values)
     return columns.map(values, function(x)
         local chosen = rows == 0 and np.zeros({ part.n }, { dtype = x.dtype })
@@ -78,7 +79,7 @@ function named.last(part) return picked(part, np.argsort(part.codes), np.cumsum(
 local function extremes(part, f)
     local values = part.values
     if columns.storage(values) ~= values or is_complex(values) or values.dtype == "bool" then return nil end
-    if part.gaps then values = columns.with_holes(values) end
+    if not part.full then values = columns.with_holes(values) end
     local none, found = columns.none(values), f(values, part.codes, part.n)
     if none == nil then return found end
     return np.where(np.equal(part.counts, 0), none, found):astype(values.dtype)
@@ -295,20 +296,21 @@ local function asked_of(name, key, values, how)
     return list
 end
 
---- The columns that are asked of a column whose rows are in n groups: a list of { name, column }.
-function aggregates.of(name, key, values, how, codes, n, gaps)
+--- The columns that are asked of a column whose rows are in n groups, each with rows if `full`: a list of { name,
+-- column }.
+function aggregates.of(name, key, values, how, codes, n, full)
     local list = asked_of(name, key, values, how)
-    local part = aggregates.part(values, codes, n, gaps)
+    local part = aggregates.part(values, codes, n, full)
     for k, pair in ipairs(list) do list[k] = { pair[1], pair[2](part, name) } end
     return list
 end
 
---- One aggregate of a column, by name or as a function.
-function aggregates.one(name, key, values, how, codes, n)
+--- One aggregate of a column, by name or as a function; groups as aggregates.of takes them.
+function aggregates.one(name, key, values, how, codes, n, full)
     if type(how) ~= "string" and type(how) ~= "function" then
         raise(name, "the aggregate must be one of %s, or a function, got %s", names_text(), core.describe(how))
     end
-    return aggregates.of(name, key, values, how, codes, n)[1][2]
+    return aggregates.of(name, key, values, how, codes, n, full)[1][2]
 end
 
 for _, f in ipairs { own, aggregates.column_of } do jit.off(f) end

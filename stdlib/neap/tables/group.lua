@@ -162,12 +162,12 @@ function group.result(groups, by, list, is_plain)
     return tables.new(names, found, groups.n, is_plain and by or nil)
 end
 
---- Adds to a list what is asked of a table's columns, whose rows are in n groups, which may be empty with `gaps`.
-function group.add_asked(list, name, t, asked, codes, n, gaps)
+--- Adds to a list what is asked of a table's columns, whose rows are in n groups, each with rows if `full`.
+function group.add_asked(list, name, t, asked, codes, n, full)
     for key in pairs(asked) do tables.column(t, name, key) end
     for _, key in ipairs(t._names) do
         if asked[key] ~= nil then
-            for _, pair in ipairs(aggregates.of(name, key, t._columns[key], asked[key], codes, n, gaps)) do
+            for _, pair in ipairs(aggregates.of(name, key, t._columns[key], asked[key], codes, n, full)) do
                 list[#list + 1] = pair
             end
         end
@@ -210,12 +210,12 @@ function methods.group(t, by, asked)
     if asked ~= nil then group.check_asked(name, 2, asked) end
     local groups = group.of(t, name, by)
     local list = { { "count", groups.counts } }
-    group.add_asked(list, name, groups.table, asked or {}, groups.codes, groups.n)
+    group.add_asked(list, name, groups.table, asked or {}, groups.codes, groups.n, true)
     return group.result(groups, by, list, asked == nil)
 end
 
 --- table:agg{name = "mean", other = {"min", "max"}, …} -> table: what is asked of columns, as table:group takes it, of
--- all rows: a table of one row. Waits.
+-- all rows: a table of one row. Of a table without rows integers and bools are missing as NaN, in f64. Waits.
 --- > t = np.table({{"city", {"Rome", "Bern", "Rome"}}, {"price", {1, 2, 4}}})
 --- > t:agg{price = {"median", "std"}, city = "nunique"}
 -- city_nunique  price_median  price_std
@@ -225,7 +225,8 @@ end
 function methods.agg(t, asked)
     group.check_asked("table.agg", 1, asked)
     if next(asked) == nil then raise("table.agg", "nothing is asked for: t:agg{column = \"mean\"}") end
-    local list = group.add_asked({}, "table.agg", t, asked, np.zeros({ t._rows }, { dtype = "i32" }), 1)
+    local codes = np.zeros({ t._rows }, { dtype = "i32" })
+    local list = group.add_asked({}, "table.agg", t, asked, codes, 1, t._rows > 0)
     return group.result({ name = "table.agg", keys = {}, n = 1 }, {}, list)
 end
 

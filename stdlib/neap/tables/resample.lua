@@ -46,7 +46,7 @@ function methods.resample(t, key, freq, asked)
     local codes = (number - first):astype "i32"
     local begins = calendar.begin(np.arange(n, { dtype = "i64" }) + first, period, np.floor_divide)
     local list = { { key, dates.new(begins) }, { "count", aggregates.counts(codes, n) } }
-    group.add_asked(list, name, t, asked or {}, codes, n, true)
+    group.add_asked(list, name, t, asked or {}, codes, n)
     return group.result({ name = name, n = n, keys = {} }, {}, list)
 end
 

@@ -139,7 +139,7 @@ function methods.pivot_table(t, given)
                                           fill_value = true })
     local how = o.aggfunc == nil and "mean" or o.aggfunc
     return pivot(t, name, o, function(key, values, groups)
-        return aggregates.one(name, key, values, how, groups.codes, groups.n)
+        return aggregates.one(name, key, values, how, groups.codes, groups.n, true)
     end)
 end
 
