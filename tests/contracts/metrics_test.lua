@@ -89,6 +89,9 @@ scored("roc_auc_score", {
         check.ok(auc ~= auc, auc)
         auc = np.metrics.roc_auc_score(np.array { 0, 1 }, np.array { 1, 0 / 0 }):item()
         check.ok(auc ~= auc, auc)
+    end, ["integers beyond 2^53"] = function()
+        local wide = np.array({ 9007199254740992LL, 9007199254740993LL }, { dtype = "i64" })
+        check.equal(np.metrics.roc_auc_score(np.array { 0, 1 }, wide):item(), 1)
     end },
     refuses = { { "one axis", function() np.metrics.roc_auc_score(np.ones(3), np.ones { 3, 2 }) end },
                 { "one shape", function() np.metrics.roc_auc_score(np.ones(3), np.ones(4)) end } },
@@ -96,6 +99,16 @@ scored("roc_auc_score", {
 scored("roc_curve", {
     options = { {}, { drop_intermediate = false }, { pos_label = 0 } }, oracle = "metrics.roc_curve(y, s, **o)",
     waits = function() return true end,
+    also = { ["equal infinities are one threshold"] = function()
+        local inf = math.huge
+        local fpr, tpr, thresholds = np.metrics.roc_curve(np.array { 1, 0, 1, 0 }, np.array { inf, inf, 0, -inf })
+        check.equal({ fpr:totable(), tpr:totable(), thresholds:totable() },
+                    { { 0, 0.5, 0.5, 1 }, { 0, 0.5, 1, 1 }, { inf, inf, 0, -inf } })
+    end, ["integers beyond 2^53"] = function()
+        local wide = np.array({ 9007199254740992LL, 9007199254740993LL }, { dtype = "i64" })
+        local fpr, tpr = np.metrics.roc_curve(np.array { 0, 1 }, wide)
+        check.equal({ fpr:totable(), tpr:totable() }, { { 0, 0, 1 }, { 0, 1, 1 } })
+    end },
     refuses = { { "NaN", function() np.metrics.roc_curve(np.array { 0, 1 }, np.array { 0 / 0, 1 }) end },
                 { "no scores", function() np.metrics.roc_curve(np.zeros(0), np.zeros(0)) end } },
     without = { special = SCORED.without.special, derivatives = SCORED.without.derivatives, numbers = NO_NUMBER,

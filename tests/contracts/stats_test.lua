@@ -212,6 +212,15 @@ tested("spearmanr", "x, y", {
     args = { "x", "y" }, shapes = { { { 7 }, { 7 } } }, options = { {}, { alternative = "less" },
                                                                   { axis = 0, alternative = "greater" } },
     without = { numbers = "a number has no axis", derivatives = RANKED },
+    also = { ["integers beyond 2^53"] = function()
+        for _, dtype in ipairs { "i64", "u64" } do
+            local x = np.array({ 2 ^ 53 + 2, 9007199254740993LL, 9007199254740992LL, 5 }, { dtype = dtype })
+            for _, test in ipairs { np.stats.spearmanr, np.stats.kendalltau } do
+                check.equal(test(x, np.array { 4, 3, 2, 1 }):item(), 1, dtype)
+                check.equal(test(np.array { 4, 3, 2, 1 }, x):item(), 1, dtype)
+            end
+        end
+    end },
 })
 tested("linregress", "x, y", {
     args = { "x", "y" }, shapes = TWO, options = SIDES, without = { numbers = "a number has no axis" },
@@ -240,6 +249,14 @@ data("np.stats.mannwhitneyu", {
         local _, p = np.stats.mannwhitneyu(np.array({ 1, 2 }, { dtype = "f64" }), np.arange(3, 8),
                                            { alternative = "less" })
         check.close(p:item(), 1 / 21, 1e-14)
+    end, ["integers beyond 2^53"] = function()
+        for _, dtype in ipairs { "i64", "u64" } do
+            local x = np.array({ 9007199254740993LL, 7 }, { dtype = dtype })
+            local y = np.array({ 9007199254740992LL, 8 }, { dtype = dtype })
+            check.equal(np.stats.mannwhitneyu(x, y):item(), 2, dtype)
+            check.equal(np.stats.kstest(x:take { 0 }, y:take { 0 }):item(), 1, dtype)
+        end
+        check.equal(np.stats.mannwhitneyu(np.array({ 3, 5 }, { dtype = "i64" }), np.array { 2.5, 3.5 }):item(), 3)
     end },
     refuses = { { '"asymptotic"', function() np.stats.mannwhitneyu(np.ones(3), np.ones(3), { method = "fast" }) end },
                 { "too many", function()
@@ -267,6 +284,16 @@ data("np.stats.kendalltau", {
         tau, p = np.stats.kendalltau(np.arange(40), np.arange(40))
         check.equal(tau:item(), 1)
         check.ok(p:item() < 1e-15, p:item())
+    end, ["infinities, which are ordered, and NaN, which is not"] = function()
+        local inf = math.huge
+        local tau, p = np.stats.kendalltau(np.array { 1, 2, inf }, np.array { 1, 2, 3 })
+        check.equal(tau:item(), 1)
+        check.close(p:item(), 1 / 3, 1e-6)
+        check.equal(np.stats.kendalltau(np.array { -inf, 2, inf }, np.array { 3, 2, -inf }):item(), -1)
+        tau, p = np.stats.kendalltau(np.array { inf, inf, 1 }, np.array { 5, 5, -inf })
+        check.equal(tau:item(), 1)
+        check.close(p:item(), 0.15729920705028502, 1e-6) -- SciPy's, of equal pairs
+        is_nan((np.stats.kendalltau(np.array { 1, 0 / 0, inf }, np.array { 1, 2, 3 })))
     end },
     refuses = { { "too many", function()
         np.stats.kendalltau(np.arange(40), np.arange(40), { method = "exact" })

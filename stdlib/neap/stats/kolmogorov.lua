@@ -185,7 +185,12 @@ function stats.kstest(x, cdf, given, extra)
         bad_argument(name, 2, "cdf", "a function, as np.stats.norm.cdf, or an array", cdf)
     end
     local law = type(cdf) == "function"
-    local narrow, list = samples.read(name, o.axis, law and { x } or { x, cdf })
+    local narrow, list
+    if law then
+        narrow, list = samples.read(name, o.axis, { x })
+    else
+        narrow, list = samples.ordered(name, o.axis, { x, cdf }, true)
+    end
     for k, data in ipairs(list) do list[k] = np.moveaxis(data, o.axis, -1) end
     local d, p
     if law then

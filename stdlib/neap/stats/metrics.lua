@@ -13,6 +13,7 @@
 
 local core = require "neap.core"
 local operands = require "neap.arrays.operands"
+local shape = require "neap.arrays.shape"
 local samples = require "neap.stats.samples"
 local ranks = require "neap.stats.ranks"
 
@@ -142,10 +143,10 @@ end
 
 -- ---- Scores of two classes ------------------------------------------------------------------------------------------
 
---- Which labels are positive, as f64, and the scores as f64, of one axis; the dtype of the result.
+--- Which labels are positive, as f64, and the scores, of which the order counts, of one axis; the dtype of the result.
 local function read_scores(name, y_true, y_score, pos_label)
     if y_score == nil then bad_argument(name, 2, "y_score", "an array", nil) end
-    local narrow, list = samples.read(name, 0, { y_score })
+    local narrow, list = samples.ordered(name, 0, { y_score })
     y_true = type(y_true) == "table" and np.array(y_true) or core.coerce(name, 1, y_true)
     if core.ndim(y_true) ~= 1 or core.ndim(list[1]) ~= 1 then
         raise(name, "expected arrays of one axis, got shapes %s and %s", core.shape_text(y_true),
@@ -184,10 +185,11 @@ function metrics.roc_curve(y_true, y_score, given, extra)
     if np.any(np.isnan(score)):item() then raise(name, "argument 2 (y_score) has elements that are NaN") end
     local order = np.argsort(score, { descending = true })
     local sorted = np.take(score, order)
-    local last = np.concatenate({ np.not_equal(np.diff(sorted), 0), np.ones({ 1 }, { dtype = "bool" }) })
+    local changes = np.not_equal(shape.cut(sorted, 0, 1, n), shape.cut(sorted, 0, 0, n - 1))
+    local last = np.concatenate({ changes, np.ones({ 1 }, { dtype = "bool" }) })
     local at = np.nonzero(last)
     local hits = np.take(np.cumsum(np.take(positive, order)), at)
-    local others, thresholds = np.astype(at + 1, "f64") - hits, np.take(sorted, at)
+    local others, thresholds = np.astype(at + 1, "f64") - hits, np.astype(np.take(sorted, at), "f64")
     if o.drop_intermediate ~= false and at:dim(0) > 2 then
         local function bends(x) return np.not_equal(np.diff(np.diff(x)), 0) end
         local ends = np.ones({ 1 }, { dtype = "bool" })

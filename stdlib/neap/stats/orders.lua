@@ -67,7 +67,7 @@ function stats.mannwhitneyu(x, y, given, extra)
     local o = samples.options(name, given, known, extra, 3)
     local method = check_method(name, o.method)
     if y == nil then bad_argument(name, 2, "y", "an array", nil) end
-    local narrow, list = samples.read(name, o.axis, { x, y })
+    local narrow, list = samples.ordered(name, o.axis, { x, y }, true)
     x, y = np.moveaxis(list[1], o.axis, -1), np.moveaxis(list[2], o.axis, -1)
     local m, n = samples.count(x, -1), samples.count(y, -1)
     if m < 1 or n < 1 then raise(name, "expected two samples of one element or more, got %d and %d", m, n) end
@@ -117,10 +117,13 @@ local function order_tails(n)
     return tails
 end
 
---- Of each pair of elements of x along its last axis the sign of their difference, (…, n, n); how many pairs are equal,
--- and two sums over groups of t equal ones: of t (t - 1) (t - 2) and t (t - 1) (2 t + 5).
+--- Of each pair of elements of x along its last axis 1 where the first is greater, -1 where less, NaN where one is NaN,
+-- (…, n, n); how many pairs are equal, and two sums over groups of t equal ones: of t (t - 1) (t - 2) and t (t - 1)
+-- (2 t + 5).
 local function pair_signs(x)
-    local sign = np.sign(np.expand_dims(x, -1) - np.expand_dims(x, -2))
+    local a, b = np.expand_dims(x, -1), np.expand_dims(x, -2)
+    local sign = np.where(np.greater(a, b), 1, np.where(np.less(a, b), -1, np.zeros_like(a, { dtype = "f64" })))
+    sign = np.where(np.logical_or(np.isnan(a), np.isnan(b)), np.nan, sign)
     local t = np.sum(np.astype(np.equal(sign, 0), "f64"), { axis = -1 })
     local function total(y) return np.sum(y, { axis = -1 }) end
     return sign, total(t - 1) * 0.5, total((t - 1) * (t - 2)), total((t - 1) * (2 * t + 5))
@@ -139,7 +142,7 @@ function stats.kendalltau(x, y, given, extra)
     local o = samples.options(name, given, { axis = true, alternative = true, method = true }, extra, 3)
     local method = check_method(name, o.method)
     if y == nil then bad_argument(name, 2, "y", "an array", nil) end
-    local narrow, list = samples.read(name, o.axis, { x, y })
+    local narrow, list = samples.ordered(name, o.axis, { x, y })
     samples.alike(name, list[1], list[2])
     x, y = np.moveaxis(list[1], o.axis, -1), np.moveaxis(list[2], o.axis, -1)
     local n = samples.count(x, -1)

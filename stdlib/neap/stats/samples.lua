@@ -43,6 +43,19 @@ function samples.read(name, axis, list)
     return narrow, arrays
 end
 
+--- samples.read for data of which only the order counts: integers stay such, for those of 64 bits have more digits than
+-- f64. together: the arrays are compared with each other, and so have one dtype.
+function samples.ordered(name, axis, list, together)
+    local narrow, arrays = samples.read(name, axis, list)
+    local met = operands.meet_list(name, #arrays, list)
+    local common = together and core.dtypes[core.dtype_codes[np.result_type(unpack(met))]]
+    for k = 1, #arrays do
+        local dtype = common or core.dtype_of(met[k])
+        if not dtype.inexact then arrays[k] = np.astype(met[k], dtype.name) end
+    end
+    return narrow, arrays
+end
+
 --- How many elements x has along an axis.
 function samples.count(x, axis)
     return core.extent(x, axis % core.ndim(x))

@@ -208,10 +208,11 @@ local function correlation(x, y, axis)
     return np.where(flat, np.nan, np.clip(product, -1, 1)), size_y / size_x
 end
 
---- Two samples of pairs: the dtype of results, x, y and the number of pairs.
-local function pairs_of(name, o, x, y)
+--- Two samples of pairs, as samples.read or samples.ordered gives them: the dtype of results, x, y and the number of
+-- pairs.
+local function pairs_of(name, o, x, y, read)
     if y == nil then core.bad_argument(name, 2, "y", "an array", nil) end
-    local narrow, list = samples.read(name, o.axis, { x, y })
+    local narrow, list = (read or samples.read)(name, o.axis, { x, y })
     samples.alike(name, list[1], list[2])
     local n = samples.count(list[1], o.axis)
     if n < 2 then raise(name, "expected two pairs or more, got %d", n) end
@@ -245,7 +246,7 @@ end
 function stats.spearmanr(x, y, given, extra)
     local o = samples.options("stats.spearmanr", given, MEANS, extra, 3)
     local narrow, n
-    narrow, x, y, n = pairs_of("stats.spearmanr", o, x, y)
+    narrow, x, y, n = pairs_of("stats.spearmanr", o, x, y, samples.ordered)
     local function ranked(data) return (ranks.of(np.moveaxis(data, o.axis, -1), "average")) end
     local r = correlation(ranked(x), ranked(y), -1)
     return samples.results(narrow, r, p_of_r(r, n, o.alternative))
