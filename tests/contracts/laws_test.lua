@@ -143,6 +143,10 @@ local function discrete(name, k, parameters, more)
                 for j = 1, #parameters do given[j] = parameters[j].dtype and 3 or 0.5 end
                 check.equal(law.pmf(np.array({ 0.5, -3, math.huge }, { dtype = "f64" }), unpack(given)):totable(),
                             { 0, 0, 0 })
+                for f in OF_K:gmatch "%S+" do
+                    check.ok(np.isnan(law[f](np.array { NAN }, unpack(given))):item(), f)
+                    check.ok(np.isnan(law[f](NAN, unpack(given))):item(), f)
+                end
                 for _, wrong in ipairs { NAN, -1, -0.5 } do
                     given[#parameters] = wrong
                     local value = law.cdf(np.array { -3, 1, 90 }, unpack(given)):totable()

@@ -202,6 +202,7 @@ local function steps(full, row, name)
         local under, over = np.less(k, low), np.greater_equal(k, high)
         local value = row[name](np.where(np.logical_or(under, over), low, k), unpack(list, 2))
         value = np.where(under, BEYOND[name][1], np.where(over, BEYOND[name][2], value))
+        value = np.where(np.isnan(k), k, value) -- also of formulas without k
         return operands.narrow(where(row.valid and row.valid(unpack(list, 2)), value, np.nan), narrow)
     end
 end
