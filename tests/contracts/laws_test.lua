@@ -243,6 +243,33 @@ check.test("np.stats.t of infinitely many degrees of freedom is normal", functio
     check.raises(function() return law.pfd end, "np.stats.t has no 'pfd'")
 end)
 
+check.test("np.stats.t has its digits far out, where a square overflows, and slopes there and at 0", function()
+    local law, cauchy = np.stats.t, np.stats.cauchy
+    for _, row in ipairs { -- p, df and the quantile, of 60 digits of mpmath
+        { 1e-5, 1, -31830.988607907089037 },
+        { 1e-17, 0.1, -1.6044257056665336311e+166 },
+        { 1e-25, 0.1, -1.6044257056665177552e+246 },
+        { 1e-100, 0.5, -1.0284911563163399707e+199 },
+        { 1e-200, 1, -3.1830988618379067724e+199 },
+        { 1e-300, 1, -3.1830988618379066356e+299 },
+        { 1e-300, 2, -7.0710678118654751554e+149 },
+        { 1e-300, 30, -50178575360.505080714 },
+    } do
+        local p, x = np.array({ row[1] }, { dtype = "f64" }), np.array({ row[3] }, { dtype = "f64" })
+        check.close((law.ppf(p, row[2]) / row[3]):item(), 1, 1e-12, row[1])
+        check.close((law.isf(p, row[2]) / -row[3]):item(), 1, 1e-12, row[1])
+        check.close((law.cdf(x, row[2]) / row[1]):item(), 1, 1e-12, row[1])
+    end
+    local p = np.array({ 1e-150, 1e-100, 1e-40, 0.3 }, { dtype = "f64" })
+    local function slopes(f, x) return np.grad(function(y) return f(y):sum() end)(x) end
+    local quotient = slopes(function(y) return law.ppf(y, 1) end, p) / slopes(cauchy.ppf, p)
+    check.close(quotient:totable(), { 1, 1, 1, 1 }, 1e-12)
+    local x = np.array({ -1e200, -1e20, -1e-12, 0, 0.1, 1e20 }, { dtype = "f64" })
+    local slope = slopes(function(y) return law.cdf(y, 1) end, x)
+    check.close((slope - cauchy.pdf(x)):totable(), { 0, 0, 0, 0, 0, 0 }, 1e-15)
+    check.close((slope / cauchy.pdf(x))[1]:item(), 1, 1e-12)
+end)
+
 slopes_of("t", { { "x" }, { "df", from = 1, to = 9 } }, { { 0.5, 3 }, { -4, 0.75 }, { { 1, 9 }, { 30, 2000 } } })
 
 of("np.stats.multivariate_normal", {

@@ -303,18 +303,27 @@ local function normal_of(z, df)
     return np.where(zero, z, np.sign(size) * np.sqrt(y) * series)
 end
 
---- The probability of the t distribution to stay below z: the tail is half of I(df / (df + z²); df / 2, 1/2).
+local TINY = 1e-10 -- the size over the root of df below which the t distribution's density is that at 0
+local FAR = 1e15 -- that from which on the leading term of the t distribution's tail has all digits
+
+--- The probability of the t distribution to stay below z: the tail is half of I(df / (df + z²); df / 2, 1/2), far out
+-- by the first term of its series, as the square may overflow.
 local function t_cdf(z, df)
     df = np.minimum(df, MOST)
     local many = np.greater(df, MANY)
     local n = np.where(many, 1, df)
-    local ratio = np.square(np.where(many, 0, z) / np.sqrt(n))
+    local size = np.abs(z) / np.sqrt(n)
+    local far, tiny = np.greater(size, FAR), np.less(size, TINY)
+    local ratio = np.square(np.where(np.logical_or(many, np.logical_or(far, tiny)), 1, size))
     local near = np.less(np.abs(z), 0.7)
     local middle = 0.5 * special.betainc(0.5, 0.5 * n, np.where(near, ratio / (1 + ratio), 0))
     local tail = 0.5 * special.betainc(0.5 * n, 0.5, np.where(near, 1, 1 / (1 + ratio)))
+    local whole = np.exp(special.betaln(0.5 * n, 0.5))
+    tail = np.where(far, np.where(far, size, 1) ^ (0 - n) / (n * whole), tail)
     local below = np.less(z, 0)
     local few = np.where(near, np.where(below, 0.5 - middle, 0.5 + middle), np.where(below, tail, 1 - tail))
-    return np.where(many, special.ndtr(normal_of(z, np.where(many, df, MANY))), few)
+    few = np.where(tiny, 0.5 + np.where(tiny, z, 0) / (np.sqrt(n) * whole), few)
+    return np.where(many, special.ndtr(normal_of(np.where(many, z, 0), np.where(many, df, MANY))), few)
 end
 
 --- np.stats.t, np.stats.t.pdf(x, df, {loc=0, scale=1}), np.stats.t.logpdf(x, df, {loc=0, scale=1}),

@@ -159,15 +159,24 @@ local function beta_start(a, b, tail)
     return np.where(round, np.log(c / d) - 2 * w, near)
 end
 
+--- log(x) by the leading term of I(x; a, b) = x^a / (a B(a, b)) (1 + a (1 - b) / (a + 1) x + …), and whether x, which
+-- may be less than the least f64, is so near to 0 that the term has all digits.
+local function beta_leading(a, b, tail)
+    local log_x = (np.log(tail) + np.log(a) + np.special.betaln(a, b)) / a
+    return log_x, np.less(log_x + np.log(1 + b), -40)
+end
+
 --- The v of which the beta distribution of a and b has a part `tail`, at most 1/2, below expit(v).
 local function solve_beta(a, b, tail)
+    local log_x, leads = beta_leading(a, b, tail)
+    local sought = np.where(leads, 0.25, tail) -- where the term leads, the iteration has nothing to find
     local function f(v)
         local part = incomplete.beta_parts(np.sigmoid(v), np.sigmoid(-v), a, b)
-        return log_ratio(part, tail), beta_slope(a, b, v) / part
+        return log_ratio(part, sought), beta_slope(a, b, v) / part
     end
-    local v = root(f, beta_start(a, b, tail))
+    local v = root(f, beta_start(a, b, sought))
     local value, slope = f(v)
-    return v - np.where(np.isfinite(value), value / slope, 0)
+    return np.where(leads, log_x, v - np.where(np.isfinite(value), value / slope, 0))
 end
 
 local function beta_of(p, a, b)
@@ -176,7 +185,8 @@ local function beta_of(p, a, b)
     local solve = np.custom_jvp(function(given) return solve_beta(first, second, given) end)
     solve:defjvp(function(given, tangents)
         local v = solve(given[1])
-        return v, tangents[1] / beta_slope(first, second, v)
+        local _, leads = beta_leading(first, second, given[1])
+        return v, tangents[1] / np.where(leads, first * given[1], beta_slope(first, second, v))
     end)
     return np.where(lower, 1, -1) * solve(tail)
 end
