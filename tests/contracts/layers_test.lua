@@ -593,7 +593,7 @@ of("np.nn.choose_qparams", {
     args = { { "x", special = false } }, accepts = "f32 f64", shapes = { { { 4, 3 } }, { { 5 } }, { { 2, 1 } } },
     within = { f64 = "rel 4e-15", f32 = "rel 1e-6" },
     options = { {}, { symmetric = false }, { dtype = "u8", symmetric = false, axis = -1 },
-                { axis = 0, dtype = "i16" } },
+                { axis = 0, dtype = "i16" }, { dtype = "u8" }, { axis = 0, dtype = "u16" } },
     gives = { "same", "i32" },
     call = function(f, o, x)
         local scale, zero = f(x, next(o) and o or nil)
@@ -603,7 +603,8 @@ of("np.nn.choose_qparams", {
     without = { special = "a range with NaN or infinity is none", derivatives = "rounded, and the zero is an integer" },
     also = { ["np.nn.choose_qparams: what is quantized comes back within half a step"] = function()
         local w = np.random.normal(np.random.key(0), { 16, 8 })
-        for _, o in ipairs { {}, { axis = 1 }, { axis = 0, dtype = "u8", symmetric = false }, { dtype = "i16" } } do
+        for _, o in ipairs { {}, { axis = 1 }, { axis = 0, dtype = "u8", symmetric = false }, { dtype = "i16" },
+                             { dtype = "u8" }, { dtype = "u16", axis = 1 } } do
             local scale, zero = nn.choose_qparams(w, o)
             local q = nn.quantize(w, scale, zero, { axis = o.axis, dtype = o.dtype })
             check.equal({ zero.dtype, q.dtype }, { o.dtype or "i8", o.dtype or "i8" })
@@ -613,6 +614,14 @@ of("np.nn.choose_qparams", {
         local scale, zero = nn.choose_qparams(np.zeros(3), { symmetric = false })
         check.equal({ scale:item(), nn.quantize(np.zeros(3), scale, zero):totable() },
                     { 1, { zero:item(), zero:item(), zero:item() } })
+    end, ["np.nn.choose_qparams: a range beyond the dtype"] = function()
+        for dtype, most in pairs { f32 = 3e38, f64 = 1.5e308, f16 = 6e4 } do
+            local x = np.array({ -most, most / 2, most }, { dtype = dtype })
+            local scale, zero = nn.choose_qparams(x, { symmetric = false })
+            check.close(scale:item() / (most / 127.5), 1, 1e-3, dtype)
+            local back = nn.dequantize(nn.quantize(x, scale, zero), scale, zero)
+            check.ok((np.abs(back / most - x / most):max()):item() < 0.005, dtype)
+        end
     end },
 })
 

@@ -70,14 +70,18 @@ return function(nn)
     end
 
     --- np.nn.choose_qparams(x, {dtype="i8", axis=…, symmetric=true}) -> scale, zero: for np.nn.quantize, such that no
-    -- element of x is cut. Symmetric: the largest size is the largest integer, zero is 0. Else the range of x, which
-    -- counts as having 0 in it, is that of the dtype. Where x is 0, scale is 1. Of halves scale is f32.
+    -- element of x is cut. Symmetric: the largest size is the largest integer, and zero is 0, of unsigned integers
+    -- their middle (128 of u8), as in PyTorch. Else the range of x, which counts as having 0 in it, is that of the
+    -- dtype. Where x is 0, scale is 1. Of halves scale is f32.
     --- dtype: of the integers
     --- axis: a scale for each place of this axis; nil: one for all
     --- symmetric: false: zero is where 0 falls
     --- > np.nn.choose_qparams(np.array{-1, 0.5, 12.7})
     -- 0.1
     -- 0
+    --- > np.nn.choose_qparams(np.array{-1, 0.5, 12.7}, {dtype="u8"})
+    -- 0.1
+    -- 128
     function nn.choose_qparams(x, given)
         local name = "nn.choose_qparams"
         local o = options(name, given, { dtype = true, axis = true, symmetric = true })
@@ -94,11 +98,12 @@ return function(nn)
         local along, range = { axis = axes, initial = 0 }, np.iinfo(dtype.name)
         local low, high = np.min(x, along), np.max(x, along)
         if o.symmetric ~= false then
-            local scale = np.maximum(-low, high) / range.max
+            local middle = dtype.kind == "u" and (range.max + 1) / 2 or 0
+            local scale = np.maximum(-low, high) / (range.max - middle)
             scale = np.where(np.equal(scale, 0), 1, scale)
-            return scale, np.zeros_like(scale, { dtype = dtype.name })
+            return scale, np.full_like(scale, middle, { dtype = dtype.name })
         end
-        local scale = (high - low) / (range.max - range.min)
+        local scale = (0.5 * high - 0.5 * low) / (0.5 * (range.max - range.min)) -- high - low may be beyond the dtype
         scale = np.where(np.equal(scale, 0), 1, scale)
         local zero = np.clip(range.min - np.rint(low / scale), range.min, range.max)
         return scale, np.astype(zero, dtype.name)

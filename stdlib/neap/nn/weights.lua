@@ -162,7 +162,8 @@ function weights.define(nn)
     -- as integers of 8 or 4 bits, and a scale, f16, for each `block` of inputs of an output, as in GGUF's q8_0 and
     -- q4_0. Such a matrix is a table {codes=…, scale=…}, which np.nn.dense takes in place of w, and so
     -- np.nn.Dense and np.nn.MultiHeadAttention; its product is that with the matrix of f32, which is made in the
-    -- program. A weight of 8 bits takes 1.06 bytes, one of 4 bits 0.56.
+    -- program. A weight of 8 bits takes 1.06 bytes, one of 4 bits 0.56. Scales end where f16 does: a block with a
+    -- weight above 8.3e6 (8 bits) or 5.2e5 (4 bits) has an infinite one and comes back as NaN.
     --- bits: 8 or 4
     --- block: how many inputs have a scale together, an even number of which those of each matrix are a multiple
     --- which: a function of path and leaf that returns true for matrices to quantize, or a Lua pattern of paths

@@ -479,8 +479,9 @@ def qparams(x, o):
     axes = tuple(k for k in range(x.ndim) if "axis" not in o or k != o["axis"] % x.ndim)
     low, high = x.min(axes, initial=0), x.max(axes, initial=0)
     if o.get("symmetric", True):
-        scale = np.maximum(-low, high) / info.max
-        return np.where(scale == 0, 1, scale), np.zeros(np.shape(scale), np.int32)
+        middle = 0 if info.min else (info.max + 1) // 2
+        scale = np.maximum(-low, high) / (info.max - middle)
+        return np.where(scale == 0, 1, scale), np.full(np.shape(scale), middle, np.int32)
     scale = (high - low) / (info.max - info.min)
     scale = np.where(scale == 0, 1, scale)
     return scale, np.clip(info.min - np.rint(low / scale), info.min, info.max).astype(np.int32)
