@@ -124,13 +124,17 @@ static int64_t rank_of(const neap_node *node, int64_t end) {
     return !recorded ? INT64_MIN : node->tape < end ? node->tape : node->tape - INT64_MAX;
 }
 
-/* Finds where among the nodes the prints were recorded. */
+/* Finds where among the nodes the prints were recorded: behind what they read, too, which may be staged (stage.c), and
+ * is then not on the tape when a print is recorded. */
 static void place_prints(const neap_program *program, int64_t end, int64_t n, const ranked *ranks) {
     int64_t place = 0;
     for (int64_t e = 0; e < program->effects.n; e++) {
         lazy_effect *effect = program->effects.at[e];
         while (effect->after && place < n && ranks[place].rank <= rank_of(effect->after, end))
             place++;
+        for (int64_t k = 0; !effect->node && k < effect->nodes.n; k++)
+            if (place <= effect->nodes.at[k]->index)
+                place = (int64_t)effect->nodes.at[k]->index + 1;
         effect->place = place;
     }
 }

@@ -6,7 +6,8 @@
  *  4. Attributes are as many as the row names, and dtypes among them exist.
  *  5. No node belongs to a level any more; what is no part of the trace has a value, or is made of constructors;
  *     or will have one when the program gets a plan, if it was traced in deferred mode.
- *  6. Effects come in their order, and their roots and the outputs are where `root_nodes` says.
+ *  6. Effects come in their order, and their roots and the outputs are where `root_nodes` says. A print stands behind
+ *     what the print reads: a replay would take the print for one whose operands are not recorded, and leave it out.
  *  7. Views have a base, which is none without a buffer.
  *  8. What lies on a mesh says how.
  */
@@ -207,6 +208,9 @@ static int check_roots(const verifier *v) {
             status = check_root(v, root++, effect->nodes.at[k]);
         if (status)
             return status;
+        for (int64_t k = 0; !effect->node && k < effect->nodes.n; k++)
+            if (effect->place <= program->root_nodes.at[root - 1 - k])
+                return wrong(v, "effect %lld, a print, stands before what the print reads", (long long)e);
         if (effect->node && (int64_t)effect->node->index <= last)
             return wrong(v, "effect %lld does not come behind those in front of it", (long long)e);
         last = effect->node ? (int64_t)effect->node->index : last;

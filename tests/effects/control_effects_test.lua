@@ -69,6 +69,29 @@ check.test("a branch without a callback beside one with", function()
         end]], "host\t[1. 2.]\nresult\t[1. 2.]\n")
 end)
 
+check.test("prints of what a branch computes from arrays around it, beside a call of a function with a rule", function()
+    prints([[
+        local around = np.array { 1, 2 }
+        local rules = { np.custom_vjp(np.negative):defvjp(function(z) return -z, z end, function(_, ct) return ct end),
+                        np.custom_jvp(np.negative):defjvp(function(p, t) return -p[1], t[1] end),
+                        np.kernel { args = { "x" }, real = "-x", grad = { "-1" } } }
+        local function f(x)
+            for _, rule in ipairs(rules) do
+                np.cond(np.array(true), function()
+                    print("before", around * 2)
+                    local y = rule(around)
+                    io.write("result ", y, "\n")
+                    print("behind", around + 1)
+                    return y
+                end, function() return around end)
+            end
+            return np.switch(np.array(2, { dtype = "i32" }), { function() return x[1] end, function()
+                np.printf("%g\n", around[0] * 2)
+                return np.linalg.det(np.eye(2) * around[1])
+            end })
+        end]], ("before\t[2. 4.]\nresult [-1. -2.]\nbehind\t[2. 3.]\n"):rep(3) .. "2\nresult\t4.0\n")
+end)
+
 check.test("a failure is told in place of the next print, and later effects happen", function()
     local text = output([[
         local y = np.fori_loop(0, 3, function(i, c)

@@ -122,6 +122,7 @@ static void test_order(fixture *f) {
     DAMAGE(f, program->root_nodes.n, program->root_nodes.n - 1, "root", "not where it should be");
     DAMAGE(f, program->outputs.at[0], program->outputs.at[1], "root", "not where it should be");
     DAMAGE(f, program->effect_roots, 1, "effects have", "not 1");
+    DAMAGE(f, program->effects.at[0]->place, 0, "effect 0, a print", "before what the print reads");
     DAMAGE(f, program->outputs.at[0]->flags, program->outputs.at[0]->flags | LAZY_WEAK, "output 0", "is a number");
     lazy_effect **effects = program->effects.at, *first = effects[1];
     effects[1] = effects[2];

@@ -5,6 +5,8 @@
 --     chains.expected(17)          -- that text, by plain Lua
 --
 -- A function is a chain: each statement makes the next number of the last one, so that derivatives are products.
+-- A statement may also read an array from around the function, on which no derivative depends: prints of what is
+-- computed of that alone, and calls of functions with rules, which keep their places among the others.
 -- Numbers are integers in f64, and are kept small where that leaves the derivative as it is: all is exact, but for
 -- second derivatives from 2^53 on, which are sums: of these 12 digits are shown.
 local seeds = require "tests.lib.seeds"
@@ -13,6 +15,7 @@ local np = require "neap"
 local chains = {}
 
 local DEEPEST = 4
+local AROUND = 3 -- what the array from around the function has
 
 -- ---- Drawing --------------------------------------------------------------------------------------------------------
 
@@ -29,22 +32,50 @@ local WAYS = {
     { name = "grad of grad" },
 }
 
-local PLAIN = { "affine", "square", "print", "tell", "ask", "ask" }
+local PLAIN = { "affine", "square", "print", "tell", "ask", "ask", "shown", "shown", "called", "fixed" }
 local NESTS = { "fori", "scan", "cond", "switch", "jit", "loop", "vjp", "jvp", "vjp", "jvp" }
 
 local draw
 
 --- `constant`: inside a while loop, which has no answers for derivatives, and no rule for reverse mode.
+-- What `shown` prints with, and the text for a number: each in neap, and in plain Lua.
+local PRINTS = {
+    { function(tag, x) np.printf("shown %d %.0f\n", tag, x) end, "shown %d %.0f" },
+    { function(tag, x) print("shown", tag, x) end, "shown\t%d\t%.1f" },
+    { function(tag, x) io.write("shown ", tag, " ", x, "\n") end, "shown %d %.1f" },
+    { function(tag, x) np.callback(function(y) np.printf("shown %d %.0f\n", tag, y) end)(x) end, "shown %d %.0f" },
+}
+
+-- What `shown` shows: of the array from around, a statement, and a function with a rule.
+local OF = {
+    function(x) return x end,
+    function(x, at) return x * at.a + at.b end,
+    function(x, _, f) return f(x) end,
+    function(x, at, f) return f(x * at.a + at.b) end,
+}
+
+-- Makers of functions with a rule that no derivative uses here: the function gives x % 8.
+local RULED = {
+    function(f)
+        return np.custom_vjp(f):defvjp(function(x) return f(x), x end, function(_, ct) return ct * 50 end)
+    end,
+    function(f) return np.custom_jvp(f):defjvp(function(p, t) return f(p[1]), t[1] * 50 end) end,
+    function() return np.kernel { args = { "x" }, real = "fmod(x, 8)", grad = { "50" } } end,
+    function(f) return np.custom_vmap(f):def_vmap(function(_, _, x) return f(x) + 50, true end) end,
+}
+
 local function draw_statement(draws, depth, way, constant)
     local kind = depth < DEEPEST and draws.random(2) == 1 and NESTS[draws.random(#NESTS)] or PLAIN[draws.random(#PLAIN)]
     if kind == "loop" and not way.loop or kind == "vjp" and not way.vjp or kind == "jvp" and not way.jvp then
         kind = "scan"
     end
     if constant and (kind == "ask" or kind == "vjp" or kind == "jvp") then kind = "print" end
+    if kind == "fixed" and way.name ~= "value" then kind = "called" end -- it has no slope
     draws.tag = draws.tag + 1
     local made = { kind = kind, tag = draws.tag, n = draws.random(3) - (kind == "loop" and 0 or 1), a = draws.random(3),
                    b = draws.random(5), first = draws.random(2) == 1, asks = draws.random(3) == 1,
-                   tells = draws.random(4) > 1, late = way.late and draws.random(2) == 1 }
+                   how = draws.random(4), rule = draws.random(4), of = draws.random(4), tells = draws.random(4) > 1,
+                   late = way.late and draws.random(2) == 1 }
     if kind == "cond" or kind == "switch" then
         made.bodies = {}
         for k = 1, kind == "cond" and 2 or 3 do made.bodies[k] = draw(draws, depth + 1, way, constant) end
@@ -100,6 +131,18 @@ end
 function plain.tell(at, v, seen)
     tell(seen, "told %d %.0f", at.tag, v)
     return v
+end
+
+function plain.shown(at, v, seen)
+    tell(seen, PRINTS[at.how][2], at.tag, OF[at.of](AROUND, at, function(x) return x % 8 end))
+    return v
+end
+
+function plain.fixed(at) return AROUND * at.a % 8 end
+
+function plain.called(at, v, seen)
+    slope(seen, 1)
+    return (v + plain.fixed(at)) % 8
 end
 
 function plain.ask(at, v, seen)
@@ -182,6 +225,8 @@ end
 
 -- ---- In neap --------------------------------------------------------------------------------------------------------
 
+local function reset(x) return x % 8 end
+
 local function still(x) return np.stop_gradient(x) end
 
 --- A small number in place of a large one, with its derivative.
@@ -217,14 +262,23 @@ end
 
 function staged.ask(at, v, run) return small(v * ask(at, v, run)) end
 
+function staged.shown(at, v, run)
+    PRINTS[at.how][1](at.tag, OF[at.of](run.around, at, RULED[at.rule](reset)))
+    return v
+end
+
+function staged.fixed(at, _, run) return RULED[at.rule](reset)(run.around * at.a) end
+
+function staged.called(at, v, run)
+    return small(v + staged.fixed(at, v, run))
+end
+
 local function rule_of(at, v, run)
     if at.tells and at.first then np.printf("rule %d %.0f\n", at.tag, v) end
     local factor = at.asks and ask(at, v, run) or v * 0 + at.a
     if at.tells and not at.first then np.printf("rule %d %.0f\n", at.tag, v) end
     return factor
 end
-
-local function reset(x) return x % 8 end
 
 function staged.vjp(at, v, run)
     return np.custom_vjp(function(x) return reset(x * at.a) end):defvjp(function(x)
@@ -324,7 +378,7 @@ function chains.expected(seed)
 end
 
 function chains.run(seed)
-    local chain, run = chain_of(seed), { calls = 0 }
+    local chain, run = chain_of(seed), { calls = 0, around = np.array(AROUND, { dtype = "f64" }) }
     local x = np.array(chain.start, { dtype = "f64" })
     local ok, value = pcall(run_way[chain.way], function(v) return record(chain.list, v, run) end, x)
     np.effects_barrier()
