@@ -119,7 +119,9 @@ static int answer(neap_ctx *ctx, const neap_node *node, neap_node *const *in, co
                   neap_node *const *answers, answered *a) {
     lazy_control *control = control_of(node);
     int at = place_in_node(&control->shape), takes = control->shape.kind->takes;
-    *a = (answered){.programs = control_derived_make(ctx, control, 'm', control_bodies(control), make_answered, NULL)};
+    bool rule = control_has_rule(&control->shape) && !control->kept; /* whose effects do not happen either */
+    int counted = rule ? control->nprograms : control_bodies(control);
+    *a = (answered){.programs = control_derived_make(ctx, control, 'm', 0, NULL, counted, make_answered, NULL)};
     int status = a->programs ? 0 : neap_error_code();
     if (status == 0 && control->asks && !control_has_rule(&control->shape))
         status = check_constant(ctx, control, active);

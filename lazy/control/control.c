@@ -22,14 +22,19 @@ static int sum_up_programs(lazy_control *control) {
         const neap_program *program = control->programs[p];
         for (int64_t e = 0; e < program->effects.n && p < own; e++)
             control->effects |= effect_bits(program->effects.at[e]);
+        control->tells_in_rules |= p >= own && control_has_visible_effects(program);
         for (int64_t k = 0; k < program->nodes.n; k++) {
             const neap_node *node = program->nodes.at[k];
-            control->asks |= p < own && effect_is_callback(node) && effect_asks_once(effect_callback_of(node));
+            bool asks = effect_is_callback(node) && effect_asks_once(effect_callback_of(node));
+            control->asks |= p < own && asks;
+            control->asks_in_rules |= asks;
             if (!control_is_control(node) || !(node->flags & LAZY_ABSTRACT))
                 continue;
             control->ruled |= p < own && control_of(node)->ruled;
             control->maps |= control_of(node)->maps;
             control->asks |= p < own && control_of(node)->asks;
+            control->asks_in_rules |= control_of(node)->asks_in_rules;
+            control->tells_in_rules |= control_of(node)->tells_in_rules;
             if (control_of(node)->depth > control->depth)
                 control->depth = control_of(node)->depth;
         }
@@ -222,15 +227,28 @@ static bool on_tape_of_trace(const neap_ctx *ctx, int nin, neap_node *const *in)
     return some & inner & ~(graph_trace_levels(ctx) | ctx->levels.walked);
 }
 
+/* The node with the rules kept of all that depends on what a derivative depends on. */
+static neap_node *record_kept(neap_ctx *ctx, lazy_control *control, int32_t site, const graph_call *call) {
+    bool *active = calloc((size_t)call->nin + 1, sizeof *active);
+    if (!active) {
+        neap_error(NEAP_E_MEMORY, "out of memory for a node");
+        return NULL;
+    }
+    for (int k = 0; k < call->nin; k++)
+        active[k] = control_on_tape(ctx, 1, &call->in[k]);
+    neap_node *node = control_record_ruled(ctx, control, LAZY_RULES_KEPT, active, site, call);
+    free(active);
+    return node;
+}
+
 static neap_node *record_checked(neap_ctx *ctx, lazy_control *control, int32_t site, const graph_call *call) {
     if (control->shape.kind->rules && control_call_check(ctx, control, call->nin, call->in))
         return NULL;
     bool changes = (control->ruled || control->asks) && control_on_tape(ctx, call->nin, call->in);
     if (control->shape.rule == NEAP_RULE_VMAP)
         changes = on_tape_of_trace(ctx, call->nin, call->in);
-    if (changes && !control->kept)
-        return control_record_ruled(ctx, control, LAZY_RULES_KEPT, site, call);
-    return record_control_node(ctx, control, site, call);
+    return changes && !control->kept ? record_kept(ctx, control, site, call)
+                                     : record_control_node(ctx, control, site, call);
 }
 
 /* The node, where something of it lies on a mesh: with programs and inputs that fit each other. */
@@ -290,11 +308,28 @@ static bool gives_answers(const lazy_control *control, const lazy_answers *answe
     return answers && answers->taken && control->asks && !control->ruled && control->shape.kind->takes >= 0;
 }
 
+/* Are rules in a node kept or used, where these inputs are active? Callbacks with results of one that is neither would
+ * be asked again for each derivative. */
+static bool changes_rules(const lazy_control *control, const bool *active) {
+    bool some = !active || control->asks_in_rules;
+    for (int k = 0; k < control->shape.nin && !some; k++)
+        some = active[k];
+    return some && control->ruled;
+}
+
+/* Has the node effects, which do not happen where a derivative runs its programs again? A rule that is neither kept nor
+ * used may have some, too. */
+static bool tells(const lazy_control *control) {
+    return control->effects || (control->tells_in_rules && !control->kept);
+}
+
 /* The same node again, on other inputs. Its results are the first ones of this. OWNED. */
 static neap_node *record_control_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
     lazy_control *control = control_of(node);
     const lazy_answers *answers = ctx->levels.answers;
+    const bool *active = ctx->levels.active;
     ctx->levels.answers = NULL;
+    ctx->levels.active = NULL;
     if (check_arrays(graph_node_op(node)->name, node->nin, in))
         return NULL;
     if (control_has_stand_ins(ctx, node))
@@ -303,9 +338,10 @@ static neap_node *record_control_again(neap_ctx *ctx, const neap_node *node, nea
         .op = node->op, .nin = node->nin, .nattrs = node->nattrs - 1, .in = in, .attrs = node->attrs + 1};
     int rules = ctx->levels.rules;
     bool gives = gives_answers(control, answers);
-    if (gives || (rules && control->ruled)) {
+    if (gives || (rules && changes_rules(control, active))) {
         ctx->levels.rules = LAZY_RULES_AS_THEY_ARE;
-        neap_node *made = control_record_ruled(ctx, control, gives ? LAZY_RULES_KEPT : rules, node->site, &call);
+        neap_node *made =
+            control_record_ruled(ctx, control, gives ? LAZY_RULES_KEPT : rules, active, node->site, &call);
         ctx->levels.rules = rules;
         if (made && answers && answers->taken && control_take_answers(ctx, made, answers->taken)) {
             graph_release(ctx, made);
@@ -313,7 +349,7 @@ static neap_node *record_control_again(neap_ctx *ctx, const neap_node *node, nea
         }
         return made;
     }
-    if (ctx->levels.without_effects && control->effects)
+    if (ctx->levels.without_effects && tells(control))
         return control_record_answered(ctx, node, in, answers);
     return record_any(ctx, control, node->site, &call);
 }

@@ -55,9 +55,11 @@ typedef struct lazy_control {
     const char *lacks;                  /* why it does not run on `lacks_on`; NULL: nobody asked. BORROWED for ever */
     int lacks_on;
     struct lazy_derived *derived; /* what rules have made of the programs (control/derive.h) */
-    bool ruled;  /* it has a rule for derivatives, or a node with one is in the programs that it runs */
-    bool asks;   /* a callback with results is in these programs */
-    bool maps;   /* it has a rule for batches, or a node with one is in its programs */
+    bool ruled;          /* it has a rule for derivatives, or a node with one is in the programs that it runs */
+    bool asks;           /* a callback with results is in these programs */
+    bool asks_in_rules;  /* or in those of a rule */
+    bool tells_in_rules; /* a program of a rule has effects */
+    bool maps;           /* it has a rule for batches, or a node with one is in its programs */
     bool kept;   /* for a derivative: such rules give the results (rules.c), of its own, in its first program; and */
     int answers; /* so many of its last results are answers (answers.c) */
     bool joined; /* its inputs and results are the blocks of a node on a mesh, side by side */
@@ -189,10 +191,13 @@ int control_call_check(neap_ctx *ctx, const lazy_control *control, int nin, neap
 /* control/rules.c -------------------------------------------------------------------------------------------------- */
 /* Does a derivative that is open depend on one of the inputs? */
 bool control_on_tape(const neap_ctx *ctx, int nin, neap_node *const *in);
-/* Records a node that is `ruled` with its rules kept or used, LAZY_RULES_…. OWNED. */
-neap_node *control_record_ruled(neap_ctx *ctx, lazy_control *control, int rules, int32_t site, const graph_call *call);
-/* The programs of a node without a rule of its own, in which all rules are used. BORROWED. */
-neap_program **control_programs_used(neap_ctx *ctx, lazy_control *control);
+/* Records a node that is `ruled` with its rules kept or used, LAZY_RULES_…, where these depend on active inputs (NULL:
+ * all). OWNED. */
+neap_node *control_record_ruled(neap_ctx *ctx, lazy_control *control, int rules, const bool *active, int32_t site,
+                                const graph_call *call);
+/* The programs of a node without a rule of its own, in which the rules are used that depend on active inputs (NULL:
+ * all). BORROWED. */
+neap_program **control_programs_used(neap_ctx *ctx, lazy_control *control, const bool *active);
 /* Of all rows: the node leaves the innermost derivative that it belongs to, and others are open. */
 int control_leave_tape(neap_ctx *ctx, neap_node *node);
 

@@ -72,6 +72,7 @@ static int apply_program(lazy_maker *m, int rules, int without_effects, const la
     levels->rules = rules;
     levels->without_effects = without_effects;
     levels->answers = answers;
+    levels->depends = m->depends;
     int status = program_apply(m->ctx, m->program, m->in, m->out);
     levels->rules = before.rules;
     levels->without_effects = before.without_effects;
@@ -110,9 +111,11 @@ static int push_all_results(lazy_maker *m) {
     return status;
 }
 
-static int apply_again(neap_ctx *ctx, neap_program *program, int (*apply)(lazy_maker *), neap_program **made) {
+static int apply_again(neap_ctx *ctx, neap_program *program, const bool *depends, int (*apply)(lazy_maker *),
+                       neap_program **made) {
     lazy_maker m;
     int status = control_maker_begin(&m, ctx, program, false);
+    m.depends = depends;
     for (int k = 0; k < program->inputs.n && status == 0; k++)
         status = control_maker_given(&m, k, control_maker_input(&m, program->inputs.at[k]), false);
     if (status == 0)
@@ -139,12 +142,12 @@ static int apply_asking(lazy_maker *m) {
 }
 
 int control_program_asking(neap_ctx *ctx, neap_program *program, neap_program **made) {
-    return apply_again(ctx, program, apply_asking, made);
+    return apply_again(ctx, program, NULL, apply_asking, made);
 }
 
-neap_program **control_derived_make(neap_ctx *ctx, lazy_control *control, char rule, int counted, control_make_fn make,
-                                    const void *how) {
-    neap_program **found = control_derived_find(control, rule, 0, NULL);
+neap_program **control_derived_make(neap_ctx *ctx, lazy_control *control, char rule, int nkey, const bool *key,
+                                    int counted, control_make_fn make, const void *how) {
+    neap_program **found = control_derived_find(control, rule, nkey, key);
     neap_program **list = found ? NULL : calloc((size_t)control->nprograms, sizeof *list);
     int status = 0, made = 0;
     if (!found && !list)
@@ -155,23 +158,49 @@ neap_program **control_derived_make(neap_ctx *ctx, lazy_control *control, char r
         else
             status = make(ctx, control, made, how, &list[made]);
     if (list && status == 0)
-        found = control_derived_keep(control, rule, 0, NULL, made, list);
+        found = control_derived_keep(control, rule, nkey, key, made, list);
     while (list && status && made-- > 0)
         neap_program_free(list[made]);
     free(list);
     return found;
 }
 
+bool *control_depends(const lazy_control *control, int p, const bool *active) {
+    const neap_program *program = control->programs[p];
+    bool *depends = calloc((size_t)program->nodes.n + 1, sizeof *depends);
+    const int32_t *link = program->links.at;
+    for (int64_t k = 0; k < program->nodes.n && depends; k++) {
+        const neap_node *node = program->nodes.at[k];
+        if (graph_is_placeholder(node)) {
+            depends[k] = active[control_input_of(&control->shape, p, (int)node->value)];
+        } else if (node->flags & LAZY_ABSTRACT) {
+            for (int a = 0; a < node->nin; a++)
+                depends[k] |= depends[*link++];
+            depends[k] &= !graph_is_flat(node);
+        }
+    }
+    if (!depends)
+        neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
+    return depends;
+}
+
 typedef struct again {
     int (*apply)(lazy_maker *m);
+    const bool *active;
 } again;
 
 static int make_again(neap_ctx *ctx, const lazy_control *control, int p, const void *how, neap_program **made) {
-    return apply_again(ctx, control->programs[p], ((const again *)how)->apply, made);
+    const again *as = how;
+    bool *depends = control_depends(control, p, as->active);
+    int status = depends ? apply_again(ctx, control->programs[p], depends, as->apply, made) : NEAP_E_MEMORY;
+    free(depends);
+    return status;
 }
 
-neap_program **control_derived_again(neap_ctx *ctx, lazy_control *control, char rule, int (*apply)(lazy_maker *)) {
-    return control_derived_make(ctx, control, rule, control_bodies(control), make_again, &(again){apply});
+neap_program **control_derived_again(neap_ctx *ctx, lazy_control *control, char rule, const bool *active,
+                                     int (*apply)(lazy_maker *)) {
+    return control_derived_make(ctx, control, rule, control->shape.nin, active, control_bodies(control), make_again,
+                                &(again){apply, active});
 }
 
 bool control_has_visible_effects(const neap_program *program) {

@@ -24,18 +24,24 @@ typedef struct lazy_maker { /* a program that is being made of another one */
     neap_node **in, **out; /* its inputs and outputs: in BORROWED, out OWNED */
     lazy_nodes results;    /* outputs of the new one. BORROWED */
     lazy_nodes answers;    /* those that were taken as it was applied */
+    const bool *depends;   /* by node of the program: where rules are kept or used; NULL: everywhere. BORROWED */
 } lazy_maker;
 
 /* The programs that were made, or NULL. BORROWED from the control. */
 neap_program **control_derived_find(const lazy_control *control, char rule, int nkey, const bool *key);
+/* By node of a control node's program p: does the node depend, as derivatives do, on active inputs? active: by input of
+ * the control node. OWNED; NULL: memory. */
+bool *control_depends(const lazy_control *control, int p, const bool *active);
 /* Those that were made, or else for each of the first `counted` programs of the node what `make` makes of it, by `how`;
  * the others stay as they are. BORROWED; NULL: error. */
 typedef int (*control_make_fn)(neap_ctx *ctx, const lazy_control *control, int p, const void *how, neap_program **made);
-neap_program **control_derived_make(neap_ctx *ctx, lazy_control *control, char rule, int counted, control_make_fn make,
-                                    const void *how);
+neap_program **control_derived_make(neap_ctx *ctx, lazy_control *control, char rule, int nkey, const bool *key,
+                                    int counted, control_make_fn make, const void *how);
 /* Those that were made, or else the node's programs, each of those that run applied again in this way, with the answers
- * that it takes behind the outputs; the programs of a rule stay as they are. BORROWED; NULL: error. */
-neap_program **control_derived_again(neap_ctx *ctx, lazy_control *control, char rule, int (*apply)(lazy_maker *));
+ * that it takes behind the outputs; the programs of a rule stay as they are. active: by input of the node, for the
+ * maker's `depends`. BORROWED; NULL: error. */
+neap_program **control_derived_again(neap_ctx *ctx, lazy_control *control, char rule, const bool *active,
+                                     int (*apply)(lazy_maker *));
 /* Keeps programs (TAKES, also on failure). NULL: memory. */
 neap_program **control_derived_keep(lazy_control *control, char rule, int nkey, const bool *key, int n,
                                     neap_program *const *programs);

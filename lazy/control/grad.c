@@ -320,8 +320,8 @@ static int cond_jvp(lazy_tangent *t) {
 /* ---- Scans, in reverse ------------------------------------------------------------------------------------------- */
 /* The scan that also stacks what each turn begins with: the carries that are not passed. This derivative uses the rules
  * in the body where it runs the turns again, so here they are used. */
-static int storing_program(neap_ctx *ctx, lazy_control *control, neap_program **made) {
-    neap_program **programs = control_programs_used(ctx, control), *program = programs ? programs[0] : NULL;
+static int storing_program(neap_ctx *ctx, lazy_control *control, const bool *wants, neap_program **made) {
+    neap_program **programs = control_programs_used(ctx, control, wants), *program = programs ? programs[0] : NULL;
     lazy_maker m;
     if (!programs)
         return neap_error_code();
@@ -338,13 +338,13 @@ static int storing_program(neap_ctx *ctx, lazy_control *control, neap_program **
     return control_maker_end(&m, status, made);
 }
 
-/* Runs the loop again and gives what its turns began with: stored[k], by carry. BORROWED. */
-static int store_carries(neap_ctx *ctx, neap_node *node, neap_node **stored) {
+/* Runs the loop again and gives what its turns began with: stored[k], by carry. wants: by input. BORROWED. */
+static int store_carries(neap_ctx *ctx, neap_node *node, const bool *wants, neap_node **stored) {
     lazy_control *control = control_of(node);
-    neap_program **programs = control_derived_find(control, 's', 0, NULL), *made;
+    neap_program **programs = control_derived_find(control, 's', node->nin, wants), *made;
     int status = 0, at = control->nresults;
-    if (!programs && (status = storing_program(ctx, control, &made)) == 0)
-        status = (programs = control_derived_keep(control, 's', 0, NULL, 1, &made)) ? 0 : NEAP_E_MEMORY;
+    if (!programs && (status = storing_program(ctx, control, wants, &made)) == 0)
+        status = (programs = control_derived_keep(control, 's', node->nin, wants, 1, &made)) ? 0 : NEAP_E_MEMORY;
     if (status)
         return status;
     graph_call call = {.op = node->op,
@@ -494,7 +494,7 @@ static int scan_grad(lazy_grad *g) {
         neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     neap_program **programs = key && stored ? find_scan_back(g, control, key) : NULL;
     plan p = {0};
-    status = programs ? store_carries(g->ctx, g->node, stored) : neap_error_code();
+    status = programs ? store_carries(g->ctx, g->node, key, stored) : neap_error_code();
     if (status == 0)
         status = plan_scan_back(g, control, key, stored, &p);
     for (int k = 0; k < shape->operands && status == 0; k++)

@@ -8,8 +8,10 @@
  *      the tape is closed    and other levels are open: the rule is used, and the call is no more than that program
  *
  * Calls inside the programs of branches, loops and np.checkpoint are treated alike: where such a node is recorded on a
- * tape its programs are made again with kept calls, and when it leaves the tape with used ones. What the program of a
- * used call calls in turn has its rule still: that serves the next derivative.
+ * tape its programs are made again with kept calls, and when the node leaves the tape with used ones: the calls that
+ * depend on *active* inputs, those on the tape, or whose callbacks have results. In grad(x => jvp(c => cond(p, h(x),
+ * c))) the rule of h serves grad, though the cond is on both tapes. What the program of a used call calls in turn has
+ * its rule still: that serves the next derivative.
  *
  * A program that is kept has the answers of its callbacks behind its results (answers.c). The effects of a rule for
  * forward mode happen with the results, where they do not read tangents: the rule itself is then one without them, to
@@ -194,27 +196,62 @@ static int give_all_answers(neap_ctx *ctx, const lazy_control *control, int p, c
 }
 
 /* Branches of one number of results. BORROWED. */
-static neap_program **branches_kept(neap_ctx *ctx, lazy_control *control) {
+static neap_program **branches_kept(neap_ctx *ctx, lazy_control *control, const bool *active) {
     int n = control->nprograms;
     bool same = true;
-    neap_program **found = control_derived_find(control, 'K', 0, NULL);
-    neap_program **apart = found ? NULL : control_derived_again(ctx, control, 'k', apply_kept);
+    neap_program **found = control_derived_find(control, 'K', control->shape.nin, active);
+    neap_program **apart = found ? NULL : control_derived_again(ctx, control, 'k', active, apply_kept);
     for (int p = 0; p < n && apart; p++)
         same &= apart[p]->outputs.n == control->nresults;
     if (found || !apart || same)
         return found ? found : apart;
-    return control_derived_make(ctx, control, 'K', n, give_all_answers, apart);
+    return control_derived_make(ctx, control, 'K', control->shape.nin, active, n, give_all_answers, apart);
+}
+
+/* The inputs of the node that depend on active ones (NULL: all), in any turn. OWNED. */
+static bool *find_active(const lazy_control *control, const bool *active) {
+    const lazy_control_shape *shape = &control->shape;
+    const int giver = control_giver(shape->kind);
+    const neap_program *program = control->programs[giver];
+    bool *all = malloc((size_t)shape->nin + 1), more = shape->kind->loop && active;
+    for (int k = 0; k < shape->nin && all; k++)
+        all[k] = !active || active[k];
+    while (all && more) {
+        bool *depends = control_depends(control, giver, all);
+        more = false;
+        for (int k = 0; k < shape->operands && depends; k++)
+            if (!all[k] && depends[program->root_nodes.at[program->effect_roots + k]])
+                all[k] = more = true;
+        if (!depends) {
+            free(all);
+            all = NULL;
+        }
+        free(depends);
+    }
+    if (!all)
+        neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
+    return all;
 }
 
 /* Of a node without a rule of its own. BORROWED. */
-static neap_program **programs_kept(neap_ctx *ctx, lazy_control *control) {
+static neap_program **programs_kept(neap_ctx *ctx, lazy_control *control, const bool *active) {
     const lazy_control_kind *kind = control->shape.kind;
-    return kind->branches ? branches_kept(ctx, control)
-                          : control_derived_again(ctx, control, 'k', kind->takes < 0 ? apply_kept_alone : apply_kept);
+    bool *all = find_active(control, active);
+    neap_program **programs = !all             ? NULL
+                              : kind->branches ? branches_kept(ctx, control, all)
+                                               : control_derived_again(ctx, control, 'k', all,
+                                                                       kind->takes < 0 ? apply_kept_alone : apply_kept);
+    free(all);
+    return programs;
 }
 
-neap_program **control_programs_used(neap_ctx *ctx, lazy_control *control) {
-    return control->ruled ? control_derived_again(ctx, control, 'u', apply_used) : control->programs;
+neap_program **control_programs_used(neap_ctx *ctx, lazy_control *control, const bool *active) {
+    bool *all = control->ruled ? find_active(control, active) : NULL;
+    neap_program **programs = all              ? control_derived_again(ctx, control, 'u', all, apply_used)
+                              : control->ruled ? NULL
+                                               : control->programs;
+    free(all);
+    return programs;
 }
 
 /* ---- Recording --------------------------------------------------------------------------------------------------- */
@@ -248,7 +285,7 @@ static neap_node *record_call(neap_ctx *ctx, lazy_control *control, bool keeps, 
 
 /* The node with programs in which rules are kept, or used. A derivative is of what a call with a batching rule runs, so
  * on a tape the rule is dropped. */
-static neap_node *record_with_rules(neap_ctx *ctx, lazy_control *control, bool keeps, int32_t site,
+static neap_node *record_with_rules(neap_ctx *ctx, lazy_control *control, bool keeps, const bool *active, int32_t site,
                                     const graph_call *given) {
     int giver = control_giver(control->shape.kind);
     int64_t few[3 + 1] = {0};
@@ -260,18 +297,19 @@ static neap_node *record_with_rules(neap_ctx *ctx, lazy_control *control, bool k
         dropped.attrs = few;
         call = &dropped;
     }
-    neap_program **programs = keeps ? programs_kept(ctx, control) : control_programs_used(ctx, control);
+    neap_program **programs = keeps ? programs_kept(ctx, control, active) : control_programs_used(ctx, control, active);
     lazy_control_as as = {.site = site, .kept = keeps, .answers = control->answers};
     if (programs && keeps)
         as.answers = (int)(programs[giver]->outputs.n - control->programs[giver]->outputs.n);
     return programs ? control_record_as(ctx, &as, control->nprograms, programs, call) : NULL;
 }
 
-neap_node *control_record_ruled(neap_ctx *ctx, lazy_control *control, int rules, int32_t site, const graph_call *call) {
+neap_node *control_record_ruled(neap_ctx *ctx, lazy_control *control, int rules, const bool *active, int32_t site,
+                                const graph_call *call) {
     plan_hold(ctx);
     bool keeps = rules == LAZY_RULES_KEPT;
     neap_node *node = control_has_rule(&control->shape) ? record_call(ctx, control, keeps, site, call->in)
-                                                        : record_with_rules(ctx, control, keeps, site, call);
+                                                        : record_with_rules(ctx, control, keeps, active, site, call);
     int held = plan_unhold(ctx);
     if (held && node) {
         graph_release(ctx, node);
@@ -296,11 +334,23 @@ static int take_over(lazy_control *now, const lazy_control *before) {
     return 0;
 }
 
+/* The programs with used rules, where these depend on the innermost level. BORROWED. */
+static neap_program **programs_of_left(neap_ctx *ctx, const neap_node *node) {
+    bool *active = calloc((size_t)node->nin + 1, sizeof *active);
+    for (int k = 0; k < node->nin && active; k++)
+        active[k] = node->in[k]->levels >> (ctx->levels.n - 1) & 1;
+    neap_program **programs = active ? control_programs_used(ctx, control_of(node), active) : NULL;
+    if (!active)
+        neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
+    free(active);
+    return programs;
+}
+
 /* The same with used rules. Its inputs and attributes are as many as before: those of the rule are left unread. */
 static int make_used(neap_ctx *ctx, const neap_node *node, lazy_control **out) {
     lazy_control *control = control_of(node);
     bool call = control_has_rule(&control->shape);
-    neap_program **programs = call ? control->programs : control_programs_used(ctx, control);
+    neap_program **programs = call ? control->programs : programs_of_left(ctx, node);
     int64_t few[3 + 3] = {0};
     graph_call again = {
         .op = node->op, .nin = node->nin, .nattrs = node->nattrs - 1, .in = node->in, .attrs = node->attrs + 1};

@@ -109,6 +109,8 @@ typedef struct lazy_levels {
     int without_effects; /* > 0: programs are applied without their effects */
     uint32_t walked;     /* tapes that are being walked over, one bit each: what is recorded then is no part of them */
     int rules;           /* LAZY_RULES_…: how programs are applied that have calls with rules (control/rules.c) */
+    const bool *depends; /* for the program that is applied next, by node: where that holds; NULL: everywhere */
+    const bool *active;  /* the same for the node that is recorded next, by input. NULL: all of them */
     const struct lazy_stand_ins *stand_ins; /* for constants of programs that are applied (deferred.c). NULL: none */
     const lazy_answers *answers;            /* for the program that is applied, or the node recorded, next */
 } lazy_levels;

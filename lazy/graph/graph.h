@@ -153,6 +153,8 @@ static inline void graph_count_pending(neap_ctx *ctx, neap_node *node) {
 }
 /* Adds a node that was just made to the tape or to pending, and counts what it reads. */
 int graph_enroll(neap_ctx *ctx, neap_node *node);
+/* Has the node no derivative, whatever its inputs are: does it leave the tapes that these are on? */
+bool graph_is_flat(const neap_node *node);
 /* Lets a node read another one of the same shape and dtype in place of its input k. */
 void graph_reread(neap_ctx *ctx, neap_node *node, int k, neap_node *by);
 /* The bits of all levels that are traces. */

@@ -337,6 +337,12 @@ static bool is_drawn(const lazy_op *row, const neap_node *node) {
     return any;
 }
 
+bool graph_is_flat(const neap_node *node) {
+    const lazy_op *row = graph_node_op(node);
+    const bool flat = row->flags & LAZY_OP_ZERO_GRAD && !(row->grad && neap_dtype_kind(node->dtype) == 'c');
+    return flat || (!dtype_is_inexact(node->dtype) && !row->results);
+}
+
 int graph_enroll(neap_ctx *ctx, neap_node *node) {
     const lazy_op *row = graph_node_op(node);
     bool meshed = graph_is_meshed(node);
@@ -352,8 +358,7 @@ int graph_enroll(neap_ctx *ctx, neap_node *node) {
     node->work = (work < LAZY_WORK_MOST ? work : LAZY_WORK_MOST) & LAZY_WORK_MOST;
     node->flags |= (some & LAZY_ABSTRACT) | all;
     node->lasting = ctx->start.deferring > 0 && !(node->flags & LAZY_ABSTRACT);
-    const bool flat = row->flags & LAZY_OP_ZERO_GRAD && !(row->grad && neap_dtype_kind(node->dtype) == 'c');
-    if (node->levels && (flat || (!dtype_is_inexact(node->dtype) && !row->results)))
+    if (node->levels && graph_is_flat(node))
         node->levels &= graph_trace_levels(ctx);
     if (row->kind != LAZY_VIEW && !meshed)
         count_consumer(ctx, node, row);

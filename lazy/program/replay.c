@@ -11,7 +11,8 @@ typedef struct replay { /* a program whose ops are being recorded again */
     neap_program *program;
     neap_node *const *inputs;
     const lazy_answers *answers;
-    neap_node **now; /* by position in program->nodes */
+    const bool *depends; /* as in lazy_levels */
+    neap_node **now;     /* by position in program->nodes */
     int64_t next_effect, root;
     bool happened; /* an effect has */
     int32_t scope; /* around all of it; 0: none */
@@ -138,13 +139,19 @@ static neap_node *replay_plain(replay *r, int64_t position, const neap_node *nod
 }
 
 /* A node that is made again keeps its line, and its scope, inside of that of the call. */
-static neap_node *replay_node(replay *r, int64_t position, const neap_node *node, neap_node *const *in) {
+static neap_node *replay_node(replay *r, int64_t position, const neap_node *node, const int32_t *link,
+                              neap_node *const *in) {
+    bool active[LAZY_MAX_CONTROL_INPUTS];
     int32_t around = r->ctx->sites.again;
     r->ctx->sites.again = node->site ? graph_site_within(r->ctx, r->scope, node->site) : around;
+    for (int a = 0; a < node->nin && r->depends; a++)
+        active[a] = r->depends[link[a]];
+    r->ctx->levels.active = r->depends ? active : NULL;
     r->ctx->levels.answers = is_late(r, position) ? NULL : r->answers;
     neap_node *made =
         graph_is_effect(node) ? replay_effect(r, position, node, in) : replay_plain(r, position, node, in);
     r->ctx->levels.answers = NULL;
+    r->ctx->levels.active = NULL;
     r->ctx->sites.again = around;
     if (made && take_answer(r, node, made)) {
         graph_release(r->ctx, made);
@@ -163,7 +170,7 @@ static int replay_at(replay *r, int64_t position, const int32_t *link) {
     for (int a = 0; a < node->nin; a++)
         if (!(in[a] = r->now[link[a]]))
             return graph_is_effect(node) ? pass_effect(r) : 0;
-    r->now[position] = replay_node(r, position, node, in);
+    r->now[position] = replay_node(r, position, node, link, in);
     return r->now[position] ? 0 : neap_error_code();
 }
 
@@ -337,7 +344,9 @@ static int replay_program(replay *r, neap_node **outputs) {
 static int apply(replay *r, neap_node **outputs) {
     neap_ctx *ctx = r->ctx;
     r->answers = ctx->levels.answers;
+    r->depends = ctx->levels.depends;
     ctx->levels.answers = NULL;
+    ctx->levels.depends = NULL;
     r->now = calloc((size_t)r->program->nodes.n + 1, sizeof *r->now);
     int status = r->now ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
     lazy_level *trace = effect_open_trace(ctx);

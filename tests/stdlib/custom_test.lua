@@ -450,4 +450,51 @@ check.test("optimization_barrier: trees, what is no array, and every transformat
                       { mesh = mesh, in_specs = { np.P "i" }, out_specs = np.P "i" })(x), x + 1)
 end)
 
+-- ---- Derivatives inside each other ----------------------------------------------------------------------------------
+
+-- Where a rule that reads only x may stand, in what is differentiated with respect to c.
+local PLACES = {
+    function(_, f) return f() end,
+    function(c, f) return np.cond(c:gt(0), function() return f() end, function(q) return q end, c) end,
+    function(c, f) return np.cond(np.array(true), function() return f() end, function() return c * 0 end) end,
+    function(c, f)
+        return np.cond(c:gt(0), function(q)
+            return np.cond(q:gt(0), function(r) return f() + r * 0 end, function(r) return r end, q)
+        end, function(q) return q end, c)
+    end,
+    function(c, f)
+        return np.switch(c:gt(0):astype "i32" + 1, { function(q) return q end, function() return f() end }, c)
+    end,
+    function(c, f) return np.fori_loop(0, 2, function(_, q) return f() + q * 0 end, c) end,
+    function(c, f) return (np.scan(function(q) return f() + q * 0, nil end, c, nil, { length = 2 })) end,
+    function(c, f) return np.checkpoint(function(q) return f() + q * 0 end)(c) end,
+    function(c, f) return np.jit(function(q) return f() + q * 0 end)(c) end,
+}
+
+check.test("a rule in a branch or loop serves the innermost derivative that depends on its arguments", function()
+    local one = np.array(1.0)
+    local function tangent(f, v) return (select(2, np.jvp(f, { v }, { one }))) end
+    local function slope(f, v) return np.grad(f)(v) end
+    local forward = np.custom_jvp(np.sin):defjvp(function(p, t) return np.sin(p[1]), t[1] * 100 end)
+    local reverse = np.custom_vjp(np.sin):defvjp(function(v) return np.sin(v), v end,
+                                                 function(_, ct) return ct * 100 end)
+    local want = 2 * math.sin(0.5) + 2 * 0.5 * 100 -- of 2 x sin(x), where the slope of the sine is 100
+    for place, at in ipairs(PLACES) do
+        for r, rule in ipairs { forward, reverse } do
+            for i, inner in ipairs { tangent, slope } do
+                local function f(v)
+                    return inner(function(c) return c * c * at(c, function() return rule(v) end) end, v)
+                end
+                local at_half = np.array(0.5)
+                for o, outer in ipairs(r == 1 and { slope, tangent } or { slope }) do
+                    local what = ("place %d, rule %d, %d in %d"):format(place, r, i, o)
+                    check.close(outer(f, at_half):item(), want, 1e-4, what)
+                    check.close(np.jit(function(v) return outer(f, v) end)(at_half):item(), want, 1e-4, what .. ", jit")
+                    check.close(outer(np.jit(f), at_half):item(), want, 1e-4, what .. ", of jit")
+                end
+            end
+        end
+    end
+end)
+
 check.done()
