@@ -59,4 +59,29 @@ check.test("weak arrays give their dtype to no number that stands beside them an
     end
 end)
 
+check.test("integers become floats after they met the other operand", function()
+    local function of(dtype, values) return np.array(values or { 0, 1, 4 }, { dtype = dtype }) end
+    local function parts(f) return function(x, y) return f(x, np.astype(y:eq(1), y.dtype)) end end
+    local composite = {
+        heaviside = np.heaviside, trapezoid = np.trapezoid, cov = np.cov, corrcoef = np.corrcoef,
+        gradient = np.gradient, simpson = np.integrate.simpson, percentile = np.percentile,
+        nanpercentile = np.nanpercentile, quantile = parts(np.quantile), nanquantile = parts(np.nanquantile),
+        logspace = function(x, y) return np.logspace(x, y, 3) end,
+        geomspace = function(x, y) return np.geomspace(x + 1, y + 1, 3) end,
+        cross_entropy = function(x, y)
+            if not y.dtype:find "f" then x, y = y, x end
+            return np.nn.cross_entropy(np.stack { x, x }, np.stack { y, y })
+        end,
+    }
+    for name, f in pairs(composite) do
+        for _, row in ipairs { { "i64", "f32", "f32" }, { "i32", "f16", "f16" }, { "u8", "bf16", "bf16" },
+                               { "i32", "f64", "f64" }, { "f32", "f64", "f64" }, { "f16", "f32", "f32" } } do
+            for _, got in ipairs { f(of(row[1]), of(row[2])), f(of(row[2]), of(row[1])) } do
+                check.equal(got.dtype, row[3], name .. " of " .. row[1] .. " and " .. row[2])
+            end
+        end
+    end
+    check.close(np.quantile(of("i32", { 0, 16777217 }), of("f64", { 1 / 3 })):totable(), { 16777217 / 3 }, 1e-8)
+end)
+
 check.done()

@@ -131,6 +131,7 @@ local function gradient_along(x, axis, spacing, order)
                   core.shape_text(spacing))
         end
         h, even = along(distances(spacing, 0), axis, ndim), false
+        if not core.dtype_of(spacing).inexact then h = np.astype(h, core.dtype_of(x).part) end
     end
     local function at(from, to) return cut(x, axis, from, to) end
     local function step(k) return even and h or cut(h, axis, k, k + 1) end
@@ -167,11 +168,10 @@ define("gradient", function(x, ...)
     local last, given = spacings[#spacings], nil
     if type(last) == "table" and #last == 0 then given = table.remove(spacings) end
     local o = options("gradient", given, { axis = true, edge_order = true })
-    local met, half
+    local met
     for k = 1, #spacings do met = met or is_array(spacings[k]) and core.dtype_of(spacings[k]) end
-    x = operands.float(operands.beside("gradient", 1, x, met))
-    local dtype = core.dtype_of(x)
-    x, half = operands.wide(x)
+    x = operands.beside("gradient", 1, x, met)
+    local dtype = core.dtype_of(operands.float(x))
     local order, ndim = o.edge_order == nil and 1 or o.edge_order, core.ndim(x)
     if order ~= 1 and order ~= 2 then bad_argument("gradient", nil, "edge_order", "1 or 2", order) end
     local axes = {}
@@ -190,9 +190,8 @@ define("gradient", function(x, ...)
     local results = {}
     for k, axis in ipairs(axes) do
         local spacing = spacings[k] or spacings[1]
-        results[k] = gradient_along(x, axis, spacing == nil and 1 or spacing, order)
-        local other = is_array(spacing) and core.dtype_of(spacing)
-        if not other or not other.inexact or other == dtype then results[k] = operands.narrow(results[k], half) end
+        local half, floats = operands.floats_list("gradient", nil, is_array(spacing) and 2 or 1, { x, spacing })
+        results[k] = operands.narrow(gradient_along(floats[1], axis, spacing == nil and 1 or spacing, order), half)
     end
     return unpack(results)
 end)
@@ -224,8 +223,8 @@ function differences.samples(name, known, y, x, given, extra)
     if type(x) == "table" and x[1] == nil then x, given, extra = nil, x, given or extra end
     if extra ~= nil then core.too_many(name, 3, extra) end
     if x ~= nil then y, x = operands.meet(name, 2, y, x) end
-    local half
-    y, half = operands.wide(operands.float(operands.beside(name, 1, y)))
+    local half, floats = operands.floats_list(name, nil, x == nil and 1 or 2, { operands.beside(name, 1, y), x })
+    y = floats[1]
     local o = options(name, given, known)
     local axis = core.axis(name, o.axis == nil and -1 or o.axis, core.ndim(y))
     local n, width = shape_of(y)[axis + 1], o.dx == nil and 1 or core.plain(o.dx)
@@ -234,8 +233,7 @@ function differences.samples(name, known, y, x, given, extra)
     end
     if x ~= nil then
         y, axis, width = with_coordinates(name, y, x, axis, n)
-        local other = core.dtype_of(x)
-        if other.inexact and other.name ~= half then half = nil end
+        if not core.dtype_of(x).inexact then width = np.astype(width, core.dtype_of(y).part) end
     end
     return y, axis, width, x == nil, half, o
 end

@@ -169,9 +169,10 @@ end
 -- [0.  0.5 1. ]
 define("heaviside", function(x, h, extra)
     if extra ~= nil then core.too_many("heaviside", 2, extra) end
-    x, h = operands.meet("heaviside", 2, x, h)
-    x, h = operands.float(x), operands.float(h)
-    return np.where(np.isnan(x), x, np.where(np.equal(x, 0), h, np.astype(np.greater(x, 0), core.dtype_of(x).name)))
+    local narrow
+    narrow, x, h = floats_all("heaviside", nil, 2, x, h)
+    local step = np.where(np.equal(x, 0), h, np.astype(np.greater(x, 0), core.dtype_of(x).name))
+    return operands.narrow(np.where(np.isnan(x), x, step), narrow)
 end)
 
 --- np.lerp(a, b, t): a + t * (b - a): from a at t = 0 to b at t = 1, which are exactly reached, as in PyTorch. Of

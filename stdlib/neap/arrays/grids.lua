@@ -33,11 +33,12 @@ local function power_bounds(name, start, stop, asked)
     if plain then
         return np.array(start, { dtype = "f64" }), np.array(stop, { dtype = "f64" }), true, nil
     end
-    start, stop = operands.meet(name, 2, start, stop)
-    start, stop = np.broadcast_arrays(operands.float(start), operands.float(stop))
-    local dtype, code = np.result_type(start, stop), core.dtype(name, asked)
+    local half
+    half, start, stop = operands.floats_all(name, nil, 2, start, stop)
+    start, stop = np.broadcast_arrays(start, stop)
+    local dtype, code = half or core.dtype_of(start).name, core.dtype(name, asked)
     if code and core.dtypes[code].kind == "f" then dtype = np.promote_types(dtype, core.dtypes[code].name) end
-    local _, half = operands.wide(np.astype(start, dtype))
+    half = core.dtypes[core.dtype_codes[dtype]].half and dtype or nil
     dtype = half and "f32" or dtype
     return np.astype(start, dtype), np.astype(stop, dtype), false, half
 end

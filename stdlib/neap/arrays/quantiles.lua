@@ -122,7 +122,14 @@ local function quantile(name, x, q, o, whole, ignore)
         table.sort(list)
         bad_argument(name, nil, "method", "one of " .. table.concat(list, ", "), method)
     end
-    x = reduces.real(coerce(name, 1, x))
+    local narrow
+    if is_array(q) then
+        local values
+        narrow, values = operands.floats_list(name, nil, 2, { x, q })
+        x = values[1]
+    else
+        x = reduces.real(coerce(name, 1, x))
+    end
     if core.dtype_of(x).kind == "c" then
         raise(name, "argument 1 is complex (%s): such numbers have no order", core.dtype_of(x).name)
     end
@@ -143,7 +150,7 @@ local function quantile(name, x, q, o, whole, ignore)
     local dims, rest = { unpack(asked) }, shape_of(result)
     if o.keepdims then rest = { 0, unpack(kept) } end
     for k = 2, #rest do dims[#dims + 1] = rest[k] end
-    return shape.reshape(result, dims)
+    return operands.narrow(shape.reshape(result, dims), narrow)
 end
 
 local function define_quantile(name, whole, ignore)

@@ -125,7 +125,8 @@ end
 --- The matrix of covariances, of halves as f32; the half.
 local function covariance(name, x, y, o)
     local rowvar = o.rowvar ~= false
-    x, y = operands.meet(name, y == nil and 1 or 2, x, y)
+    local half
+    half, x, y = operands.floats_all(name, nil, y == nil and 1 or 2, x, y)
     local rows = variables(name, 1, x, rowvar)
     if y ~= nil then
         local more = variables(name, 2, y, rowvar)
@@ -134,9 +135,7 @@ local function covariance(name, x, y, o)
         end
         rows = shape.join({ rows, more }, 0)
     end
-    local met = core.dtypes[core.dtype_codes[core.dtype_of(rows).part]]
-    local half
-    rows, half = operands.wide(rows)
+    local met = core.dtypes[core.dtype_codes[half or core.dtype_of(rows).part]]
     local n, ddof = shape_of(rows)[2], core.plain(o.ddof)
     if ddof == nil then ddof = o.bias and 0 or 1 end
     if type(ddof) ~= "number" then bad_argument(name, nil, "ddof", "a number", ddof) end

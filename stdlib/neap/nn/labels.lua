@@ -138,10 +138,16 @@ return function(nn, reduced)
     -- [1.3862944 0.       ]
     function nn.cross_entropy(logits, labels, given)
         local name = "nn.cross_entropy"
-        local x, half = operands.floats(name, 1, logits)
+        local x, of_labels = coerce(name, 1, logits), coerce(name, 2, labels)
+        local half
+        local soft = core.dtype_of(of_labels).inexact and core.ndim(of_labels) == core.ndim(x)
+        if soft then
+            half, x, labels = operands.floats_all(name, nil, 2, logits, labels)
+        else
+            labels = of_labels
+            x, half = operands.floats(name, 1, x)
+        end
         x = classes_last(name, x, given, known)
-        labels = coerce(name, 2, labels)
-        local soft = core.dtype_of(labels).inexact and core.ndim(labels) == core.ndim(x)
         if soft then labels = classes_last(name, labels, given, known) end
         if soft and not shape.same(shape_of(labels), shape_of(x)) then
             raise(name, "probabilities of classes must have the shape of logits, got %s for logits %s",
