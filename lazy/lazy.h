@@ -118,6 +118,9 @@ typedef struct neap_info {
     int64_t shape[NEAP_MAX_DIMS];
 } neap_info;
 NEAP_API int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out);
+/* Whoever asked neap_array_info for `weak` lets something depend on whether it is 1 or 2. Arguments of traces of which
+ * the number is computed note that, and calls of jitted functions with the other kind get a program of their own. */
+NEAP_API int neap_number_decides(neap_ctx *ctx, int32_t id);
 /* What is said of a shape that does not broadcast to another one, if a remedy is sure to fit: "; (4,) fits as
  * x:reshape(4, 1)"; else "". Writes it to `text` (600 bytes hold every one), and returns that. */
 NEAP_API const char *neap_broadcast_remedy(int ndim, const int64_t *shape, int to_ndim, const int64_t *to, char *text,

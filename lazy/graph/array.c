@@ -33,7 +33,7 @@ static void describe_progress(neap_node *node, neap_info *out) {
 void graph_node_info(neap_node *node, neap_info *out) {
     out->dtype = node->dtype;
     out->ndim = node->ndim;
-    out->weak = node->flags & LAZY_WEAK ? 1 + graph_number_is_fraction((neap_node *)node) : 0;
+    out->weak = node->flags & LAZY_WEAK ? 1 + graph_number_looks_fraction((neap_node *)node) : 0;
     out->yields = node->yields ? 1 + node->fraction : 0;
     describe_progress(node, out);
     out->deleted = (node->flags & LAZY_DELETED) != 0;
@@ -52,6 +52,15 @@ int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out) {
     if (id <= 0 || slot >= ctx->handles.slots.n || ctx->handles.ids.at[slot] != id)
         return graph_lookup(ctx, id) ? NEAP_E_INTERNAL : neap_error_code();
     graph_node_info(ctx->handles.slots.at[slot], out); /* also of a deleted array */
+    return 0;
+}
+
+int neap_number_decides(neap_ctx *ctx, int32_t id) {
+    neap_node *node = graph_lookup(ctx, id);
+    if (!node)
+        return neap_error_code();
+    if (node->flags & LAZY_WEAK)
+        graph_note_wholeness(node);
     return 0;
 }
 

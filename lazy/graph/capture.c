@@ -41,8 +41,8 @@ neap_node *graph_placeholder_like(neap_ctx *ctx, int level, const neap_node *nod
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
     neap_node *made =
         graph_placeholder(ctx, level, &aval, node->flags & LAZY_WEAK, node->device, graph_sharding_of(node));
-    if (made && node->flags & LAZY_WEAK && graph_is_placeholder(node))
-        made->meets = node->meets & LAZY_NUMBER_FRACTION;
+    if (made && node->flags & LAZY_WEAK && graph_number_looks_fraction((neap_node *)node))
+        made->meets = LAZY_NUMBER_FRACTION;
     if (made)
         graph_weak_like(made, node);
     return made;
@@ -66,6 +66,8 @@ neap_node *graph_capture(neap_ctx *ctx, int at, neap_node *node) {
     if (graph_table_grow(&level->places) || lazy_push(&level->captured, node))
         return NULL;
     neap_node *placeholder = graph_placeholder_like(ctx, at, node);
+    if (placeholder && node->flags & LAZY_WEAK)
+        graph_note_wholeness(node); /* the placeholder has it, and decides by it */
     if (!placeholder) {
         level->captured.n--;
         return NULL;

@@ -104,12 +104,15 @@ int graph_infer_at(const graph_call *call, const int64_t *const *shapes, lazy_re
  * argument of a trace has to be one at each call, which is noted with it. What is computed of these is integral if all
  * are and the ops keep that so; only 64 bits are sure to hold it. False: it is none, or nobody knows. */
 bool graph_number_meets(neap_node *number, int dtype);
-/* Is the number none that an integer is, as far as is known? An argument of a trace is what it was when that began. */
+/* Is the number none that an integer is, as far as is known? An argument of a trace is what it was when that began. Who
+ * asks decides by the answer: that is noted with the arguments, and calls with the other kind get another program. */
 bool graph_number_is_fraction(neap_node *number);
+/* The same where nothing depends on the answer yet: whoever lets something depend on it asks the other, or notes it. */
+bool graph_number_looks_fraction(neap_node *number);
 /* A computed number is about to let go of its inputs: what it can meet is noted in it. */
 void graph_note_meetings(neap_node *number);
-/* That arguments of traces are no integers has decided a dtype: other programs are for calls with integers. */
-void graph_note_fraction(neap_node *number);
+/* Whether arguments of traces are integers has decided something: other programs are for calls with the other kind. */
+void graph_note_wholeness(neap_node *number);
 /* A number that is compared in f64 with an array, OWNED: one that is greater than all integers of the array's dtype is
  * infinite, since the greatest of 64 bits are rounded up there. */
 neap_node *graph_compared_number(neap_ctx *ctx, double value, const graph_call *call);

@@ -26,7 +26,7 @@ static int list_numbers(neap_node *number, neap_node **of) {
     return leaves;
 }
 
-bool graph_number_is_fraction(neap_node *number) {
+bool graph_number_looks_fraction(neap_node *number) {
     neap_node *of[NUMBER_OPS];
     if (graph_is_constant(number))
         return !isfinite(number->value) || number->value != floor(number->value);
@@ -39,12 +39,17 @@ bool graph_number_is_fraction(neap_node *number) {
     return fraction;
 }
 
-void graph_note_fraction(neap_node *number) {
+void graph_note_wholeness(neap_node *number) {
     neap_node *of[NUMBER_OPS];
     int n = list_numbers(number, of);
     for (int k = 0; k < n; k++)
         if (graph_is_placeholder(of[k]))
             of[k]->meets |= LAZY_NUMBER_DECIDED;
+}
+
+bool graph_number_is_fraction(neap_node *number) {
+    graph_note_wholeness(number);
+    return graph_number_looks_fraction(number);
 }
 
 /* A number that is computed of others. */

@@ -32,7 +32,7 @@ lazy_aval graph_node_aval(const neap_node *node) {
                       .size = node->size,
                       .shape = node->shape};
     if (aval.weak) {
-        aval.fraction = graph_number_is_fraction((neap_node *)node);
+        aval.fraction = graph_number_looks_fraction((neap_node *)node);
         aval.unknown = !graph_is_constant(node);
         aval.value = aval.unknown ? 0 : node->value;
     }
@@ -491,7 +491,7 @@ static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *res
             continue;
         if (call->in[k]->flags & LAZY_WEAK && avals[k].fraction && row->dtype != graph_dtype_real &&
             neap_dtype_kind(want) == 'f')
-            graph_note_fraction(call->in[k]);
+            graph_note_wholeness(call->in[k]);
         if (condition)
             to[k] = truth_of(ctx, call->in[k]);
         else

@@ -73,7 +73,7 @@ enum {
     LAZY_ITEMS
 };
 enum { LAZY_PIECE_TEXT = 1, LAZY_PIECE_VALUE = 2 };
-enum { LAZY_INPUT_NUMBER = 1, LAZY_INPUT_WEAK = 3, LAZY_INPUT_FRACTION = 4, LAZY_INPUTS = 5 };
+enum { LAZY_INPUT_NUMBER = 1, LAZY_INPUT_WEAK = 3, LAZY_INPUT_FRACTION = 4, LAZY_INPUT_WHOLE = 5, LAZY_INPUTS = 6 };
 enum { LAZY_FILE_COUNTS = 2, LAZY_FILE_WEAK = 64, LAZY_FILE_FRACTION = 128 };
 
 /* write.c: an error if an input or output is a block, in the body of a np.shard_map; `what` opens it. */

@@ -395,7 +395,7 @@ static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, 
             return neap_error_code();
         if (number) {
             node->yields = true;
-            node->fraction = graph_number_is_fraction(number);
+            node->fraction = graph_number_looks_fraction(number);
         }
         if (lazy_push(&program->outputs, node)) {
             graph_release(ctx, node);

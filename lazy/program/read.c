@@ -561,7 +561,7 @@ static void read_program_input(reader *r, port_list *list, int64_t k) {
     list->names[k] = get_name(r);
     list->named += list->names[k] != NULL;
     int64_t kind = get_below(r, LAZY_INPUTS, "kind of an input");
-    bool weak = kind == LAZY_INPUT_NUMBER;
+    bool whole = kind == LAZY_INPUT_WHOLE, weak = kind == LAZY_INPUT_NUMBER || whole;
     lazy_result type = get_type(r);
     int device = get_device(r);
     const lazy_sharding *lies = get_layout(r, &type);
@@ -578,8 +578,8 @@ static void read_program_input(reader *r, port_list *list, int64_t k) {
         return;
     graph_retain(node);
     if (weak)
-        node->meets = meets;
-    node->yields = kind >= LAZY_INPUT_WEAK && type.dtype == NEAP_DTYPE_F32;
+        node->meets = meets | (whole ? LAZY_NUMBER_DECIDED : 0);
+    node->yields = !whole && kind >= LAZY_INPUT_WEAK && type.dtype == NEAP_DTYPE_F32;
     node->fraction = kind == LAZY_INPUT_FRACTION;
 }
 
@@ -665,7 +665,7 @@ static void read_given(reader *r) {
     if (!node)
         return;
     if (tag == LAZY_ITEM_ARRAY && node->dtype == NEAP_DTYPE_F32) {
-        node->yields = kind >= LAZY_INPUT_WEAK;
+        node->yields = kind == LAZY_INPUT_WEAK || kind == LAZY_INPUT_FRACTION;
         node->fraction = kind == LAZY_INPUT_FRACTION;
     }
     if (lazy_push(&r->sized.arrays, node)) {

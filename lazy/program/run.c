@@ -20,8 +20,20 @@ static bool number_fits(neap_node *node, uint32_t meets) {
 }
 
 static int check_number(neap_node *node, uint32_t meets, int k) {
-    if (number_fits(node, meets))
-        return 0;
+    bool whole = meets & LAZY_NUMBER_DECIDED && !(meets & LAZY_NUMBER_FRACTION);
+    if (number_fits(node, meets)) {
+        if (!whole || !graph_number_is_fraction(node))
+            return 0;
+        if (graph_is_constant(node))
+            return neap_error(NEAP_E_DTYPE,
+                              "program: input %d: the number %.17g decides a dtype and has to be whole, as it was in "
+                              "the trace",
+                              k + 1, node->value);
+        return neap_error(NEAP_E_DTYPE,
+                          "program: input %d: a number that may be a fraction decides a dtype and has to be whole, as "
+                          "it was in the trace",
+                          k + 1);
+    }
     if (!graph_is_constant(node))
         return neap_error(NEAP_E_DTYPE,
                           "program: input %d: a number computed from a number argument meets an array of integers; "

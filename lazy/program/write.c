@@ -264,11 +264,20 @@ static void write_node(writer *w, neap_node *node) {
 }
 
 /* ---- Programs ---------------------------------------------------------------------------------------------------- */
+/* A number that has to be whole because that has decided a dtype, though it met no integers, is WHOLE. */
+static int kind_of_input(const neap_node *node) {
+    if (node->yields)
+        return LAZY_INPUT_WEAK + node->fraction;
+    if (!(node->flags & LAZY_WEAK))
+        return 0;
+    bool whole = node->meets & LAZY_NUMBER_DECIDED && !(node->meets & LAZY_NUMBER_FRACTION);
+    return whole ? LAZY_INPUT_WHOLE : LAZY_INPUT_NUMBER;
+}
+
 static void put_input(writer *w, const neap_node *node, const char *name) {
     uint32_t met = node->flags & LAZY_WEAK ? node->meets & ~(LAZY_NUMBER_FRACTION | LAZY_NUMBER_DECIDED) : 0;
     put_name(w, &w->body, name);
-    put_varint(w, &w->body,
-               node->yields ? LAZY_INPUT_WEAK + node->fraction : (node->flags & LAZY_WEAK ? LAZY_INPUT_NUMBER : 0));
+    put_varint(w, &w->body, (uint64_t)kind_of_input(node));
     put_type(w, &w->body, node->dtype, node->ndim, node->shape);
     put_placement(w, node);
     put_varint(w, &w->body, (uint64_t)__builtin_popcount(met));

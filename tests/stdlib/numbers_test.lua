@@ -96,6 +96,19 @@ check.test("a jitted function is recorded for whole numbers and for fractions", 
     check.equal(whole:totable(), { 0, 0.5, 1 })
 end)
 
+check.test("a program that whole numbers gave its dtypes refuses fractions, also when it is loaded", function()
+    local x = np.arange(3)
+    local program = np.trace(function(v, n) return np.where(v:gt(1), n, 0) * v end)(x, 2)
+    local file = os.tmpname()
+    program:save(file)
+    for _, run in ipairs { program, np.load_program(file) } do
+        check.equal(run(x, 3):totable(), { 0, 0, 6 })
+        check.raises(function() return run(x, 0.5) end, "input 2: the number 0.5 decides a dtype and has to be whole")
+        check.raises(function() return np.jit(function(v, n) return run(v, n) end)(x, 0.5) end, "input 2")
+    end
+    os.remove(file)
+end)
+
 check.test("integers of 64 bits keep their digits, in and out", function()
     local big = 9007199254740993LL
     check.ok(of("i64", { big }):item() == big and type(of("i64", { big }):item()) == "cdata")

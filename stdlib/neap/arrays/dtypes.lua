@@ -65,6 +65,7 @@ local function number_for(value)
     local known = core.info(value)
     local kind = known.weak ~= 0 and known.weak or known.yields
     if kind == 0 or core.dtype_of(value).kind == "c" then return value end
+    if known.weak ~= 0 then core.number_decides(value) end
     return kind == 2 and 0.5 or 0
 end
 

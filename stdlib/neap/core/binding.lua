@@ -441,6 +441,12 @@ local function array_info(x)
 end
 core.info = array_info
 
+--- Something depends on whether a number, an array whose info.weak is not 0, is whole: a jitted function notes that.
+function core.number_decides(x)
+    local rc = C.neap_number_decides(ctx, x._id)
+    if rc < 0 then raise_status(rc) end
+end
+
 --- The shape of an array as a Lua table.
 function core.shape_of(x)
     local known = array_info(x)

@@ -224,7 +224,13 @@ function staging.weakness_in(known)
     return known.yields ~= 0 and 2 + known.yields or known.weak
 end
 
-local function weakness_of(x) return staging.weakness_in(array_info(x)) end
+--- The same of an array. A number argument of a trace around the placeholder notes that what is recorded here depends on
+-- whether the number is whole.
+local function weakness_of(x)
+    local weak = staging.weakness_in(array_info(x))
+    if weak == 1 or weak == 2 then core.number_decides(x) end
+    return weak
+end
 staging.weakness_of = weakness_of
 
 --- The Spec of an array, but for its sharding: dtype, shape, and the device that it is committed to.
