@@ -109,7 +109,7 @@ end
 local function form_of(x)
     local known = core.info(x)
     if known.sharding ~= 0 then return nil end
-    local form = { known.dtype, staging.weakness_in(known), known.committed ~= 0 and known.device or -1 }
+    local form = { known.dtype, staging.weakness_in(known, x), known.committed ~= 0 and known.device or -1 }
     for at = 1, known.ndim do form[3 + at] = tonumber(known.shape[at - 1]) end
     return form
 end
@@ -118,7 +118,7 @@ end
 local function has_form(x, form)
     local known = core.info(x)
     local ndim, device = known.ndim, known.committed ~= 0 and known.device or -1
-    if known.sharding ~= 0 or known.dtype ~= form[1] or staging.weakness_in(known) ~= form[2] or device ~= form[3]
+    if known.sharding ~= 0 or known.dtype ~= form[1] or staging.weakness_in(known, x) ~= form[2] or device ~= form[3]
         or ndim ~= #form - 3 then return false end
     for at = 1, ndim do
         if known.shape[at - 1] ~= form[3 + at] then return false end

@@ -219,18 +219,15 @@ local function own_sharding(name)
     return sharding_box[0]
 end
 
---- What a placeholder for an array is told of its weakness; a Spec has it as `weak`. known: core.info of the array.
-function staging.weakness_in(known)
-    return known.yields ~= 0 and 2 + known.yields or known.weak
-end
-
---- The same of an array. A number argument of a trace around the placeholder notes that what is recorded here depends on
--- whether the number is whole.
-local function weakness_of(x)
-    local weak = staging.weakness_in(array_info(x))
+--- What a placeholder for array x is told of its weakness; a Spec has it as `weak`. known: core.info of x. A number
+-- argument of a trace around the placeholder notes that what is recorded here depends on whether the number is whole.
+function staging.weakness_in(known, x)
+    local weak = known.yields ~= 0 and 2 + known.yields or known.weak
     if weak == 1 or weak == 2 then core.number_decides(x) end
     return weak
 end
+
+local function weakness_of(x) return staging.weakness_in(array_info(x), x) end
 staging.weakness_of = weakness_of
 
 --- The Spec of an array, but for its sharding: dtype, shape, and the device that it is committed to.
