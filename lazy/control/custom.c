@@ -144,14 +144,17 @@ static bool has_control(const neap_program *program) {
 }
 
 /* A tangent of operand k: a placeholder of the trace, or zeros, which are part of the program that is being made around
- * it, if there is one, and no input of that. BORROWED. */
+ * it, if there is one, and no input of that. Zeros lie as the operand does: a tangent that was the same on all devices
+ * of a body would get the sum of their cotangents. BORROWED. */
 static neap_node *new_tangent(lazy_grad *g, int trace, int k) {
     const lazy_control *control = control_of(g->node);
     if (!has_control(control->programs[1]))
         return graph_placeholder_like(g->ctx, trace, g->node->in[k]);
     neap_node *zeros = derive_zeros_like(g->ctx, g->node->in[k]);
     int around = graph_innermost_closed(g->ctx, trace);
-    return zeros && around >= 0 ? graph_arena(g->ctx, program_take_in(g->ctx, around, zeros)) : zeros;
+    if (zeros && around >= 0)
+        zeros = graph_arena(g->ctx, program_take_in(g->ctx, around, zeros));
+    return derive_zeros_typed(g->ctx, zeros, g->node->in[k]);
 }
 
 /* Tangents of the float operands with aliases on a tape, in the arena. */

@@ -30,10 +30,11 @@ bool control_on_tape(const neap_ctx *ctx, int nin, neap_node *const *in) {
 }
 
 /* ---- What a rule computes as results ----------------------------------------------------------------------------- */
-/* Zeros, as part of the program that is being made; in the arena. */
+/* Zeros that lie as `like` does, as part of the program that is being made; in the arena. */
 static neap_node *zeros_of_trace(lazy_maker *m, const neap_node *like) {
     neap_node *zeros = derive_zeros_like(m->ctx, like);
-    return zeros ? graph_arena(m->ctx, program_take_in(m->ctx, m->trace, zeros)) : NULL;
+    zeros = zeros ? graph_arena(m->ctx, program_take_in(m->ctx, m->trace, zeros)) : NULL;
+    return derive_zeros_typed(m->ctx, zeros, like);
 }
 
 /* Is input k of a rule for forward mode a tangent? */

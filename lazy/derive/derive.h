@@ -45,6 +45,8 @@ int derive_noted(neap_ctx *ctx, int status, const derive_list *lists, graph_note
 
 /* Zeros of a node's dtype and shape; in the arena. */
 neap_node *derive_zeros_like(neap_ctx *ctx, const neap_node *node);
+/* Zeros (NULL for NULL) as an array that lies on a mesh as `node` does, in a body too; in the arena. */
+neap_node *derive_zeros_typed(neap_ctx *ctx, neap_node *zeros, const neap_node *node);
 /* A node with the dtype of another; numbers stay numbers. In the arena. */
 neap_node *derive_cast_like(neap_ctx *ctx, neap_node *node, const neap_node *like);
 

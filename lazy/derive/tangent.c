@@ -68,6 +68,10 @@ neap_node *derive_zeros_like(neap_ctx *ctx, const neap_node *node) {
     return zero ? graph_build_broadcast(ctx, zero, node->ndim, node->shape) : NULL;
 }
 
+neap_node *derive_zeros_typed(neap_ctx *ctx, neap_node *zeros, const neap_node *node) {
+    return zeros && graph_is_meshed(node) ? graph_mesh()->fitted(ctx, zeros, graph_sharding_of(node)) : zeros;
+}
+
 neap_node *derive_cast_like(neap_ctx *ctx, neap_node *node, const neap_node *like) {
     if (like->flags & LAZY_WEAK || (node->dtype == like->dtype && !(node->flags & LAZY_WEAK)))
         return node;
