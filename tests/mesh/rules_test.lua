@@ -69,6 +69,18 @@ local makers = {
             end, function(g, y) return y / g(np.ones_like(y)) end)
         end
     end,
+    cg = function(inner)
+        return function(q)
+            return (np.sparse.cg(function(v) return v * (inner(q) + 2) end, np.ones({ 1 }, { dtype = "f64" })))
+        end
+    end,
+    ["custom_linear_solve of what all devices share"] = function(inner)
+        local one = np.ones({ 1 }, { dtype = "f64" })
+        local function solve(a, b) return b / a(one) end
+        return function(q)
+            return np.custom_linear_solve(function(v) return v * (inner(q) + 2) end, one, solve, solve)
+        end
+    end,
     custom_linear_solve = function(inner)
         return function(q)
             return np.custom_linear_solve(function(v) return v * (q + 1) end, inner(q),

@@ -156,7 +156,7 @@ local function define(sparse, which, iteration, restarts)
                                        np.astype(b, dtype), np.astype(start, dtype), function(operator, M, side, guess)
             return iteration(operator, M or same, side, guess, settings)
         end)
-        if #core.frame().levels == 0 then info = info:item() end
+        if #core.frame().levels == 0 and core.info(info).sharding == 0 then info = info:item() end
         return half and np.astype(x, half) or x, info
     end
     jit.off(sparse[which])
@@ -170,8 +170,8 @@ return function(sparse)
     -- Hermitian) and positive definite, or by stabilized biconjugate gradients, for any A. A is a sparse array, a
     -- matrix, or a function from a vector to A times the vector; b has one axis. The second result is 0 where |b - A x|
     -- ≤ max(rtol |b|, atol), else the number of iterations, or as in SciPy -10 or -11 where bicgstab cannot go on; an
-    -- array while tracing. Derivatives by b and by what A is made of are those of the exact solution: of first order in
-    -- both modes, of higher orders in reverse mode. Halves are computed as f32.
+    -- array while tracing, and in the body of np.shard_map. Derivatives by b and by what A is made of are those of the
+    -- exact solution: of first order in both modes, of higher orders in reverse mode. Halves are computed as f32.
     --- x0: the vector to begin with; zeros without it
     --- rtol: the tolerance relative to the length of b
     --- atol: the tolerance itself

@@ -12,7 +12,10 @@
 -- So derivatives of first order are there in both modes, and further ones in reverse mode. x and b are trees alike.
 -- Each solve has two more in its rule. All of them together are as deep inside each other as custom.lua lets a function
 -- with a rule be, which ends in one without a rule.
+local bit = require "bit"
+local axes = require "neap.tracing.axes"
 local core = require "neap.core"
+local ffi = require "ffi"
 local roots = require "neap.transforms.custom_root"
 local staging = require "neap.tracing.staging"
 local trees = require "neap.core.trees"
@@ -129,6 +132,27 @@ local function solve_now(name, operate, b, solves)
     return unpack(results, 1, results.n)
 end
 
+local lies = ffi.new "neap_sharding"
+
+--- b, in a body of np.shard_map, as a tree that varies over the axes of the mesh over which the arrays p vary: so does
+-- the solution, and the transposed operator takes what is like b; of what does not vary it would give the sum over the
+-- devices. nil: no array of p varies.
+local function varied(name, b, p)
+    local bits, names = 0, {}
+    for _, x in ipairs(p) do
+        local number = core.info(x).sharding
+        if number ~= 0 then
+            core.call(name, function() return core.C.neap_sharding_get(number, lies) end)
+            if lies.manual ~= 0 then bits = bit.bor(bits, lies.varies) end
+        end
+    end
+    if bits == 0 then return nil end
+    for at, axis in ipairs((axes.mesh()).axis_names) do
+        if bit.band(bits, bit.lshift(1, at - 1)) ~= 0 then names[#names + 1] = axis end
+    end
+    return np.pvary(b, names)
+end
+
 --- Solves operator(x) = b for the public function `name`: solves(A, b, transposed) → x, …, where A is the operator, or
 -- the transposed one. The operator is symmetric: it is its own transpose.
 function linear.solve(name, operator, b, solves, symmetric)
@@ -141,6 +165,11 @@ function linear.solve(name, operator, b, solves, symmetric)
     for _, f in ipairs { checked, operate } do jit.off(f) end
     if #core.frame().levels == 0 then return solve_now(name, operate, b, checked) end
     local entry, p = staging.closed(name, operate, pack(b))
+    local varies = varied(name, b, p)
+    if varies then
+        b = varies
+        entry, p = staging.closed(name, operate, pack(b))
+    end
     local function with(list)
         local function apply(x)
             return (roots.call(name, entry, arrays_of(name, like(name, "its argument", x, b, "", "b")), list))
